@@ -126,11 +126,19 @@ fn after_name(bytes: &[u8]) -> Option<&[u8]> {
 fn external_id(bytes: &[u8]) -> Option<&[u8]> {
     let rest = space(bytes)?;
     let system = if let Some(public) = rest.strip_prefix(b"PUBLIC") {
-        quoted(space(public)?)?.1
+        let (label, after) = quoted(space(public)?)?;
+        if !label.iter().all(|&byte| is_public_id_byte(byte)) {
+            return None;
+        }
+        after
     } else {
         rest.strip_prefix(b"SYSTEM")?
     };
     Some(quoted(space(system)?)?.1)
+}
+
+fn is_public_id_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b" \r\n-'()+,./:=?;!*#@$_%".contains(&byte)
 }
 
 /// Whether an entity may have this replacement text: its references are at least written rightly.

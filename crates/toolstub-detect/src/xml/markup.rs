@@ -165,9 +165,9 @@ pub(super) fn declaration(raw: &[u8]) -> Option<bool> {
             return None;
         }
         match name {
-            b"version" if value.is_empty() => return None,
             b"standalone" if value == b"yes" => standalone = true,
             b"standalone" if value != b"no" => return None,
+            _ if value.is_empty() || !value.iter().all(|&byte| is_label_byte(byte)) => return None,
             _ => {}
         }
         wanted = &wanted[place + 1..];
@@ -176,7 +176,11 @@ pub(super) fn declaration(raw: &[u8]) -> Option<bool> {
     (wanted.len() < 3).then_some(standalone)
 }
 
-/// Whether `name`, which stands between `&#` and `;`, is the number of a legal character.
+fn is_label_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b':')
+}
+
+/// Whether `number`, which stands between `&#` and `;`, is the number of a legal character.
 pub(super) fn is_character(number: &[u8]) -> bool {
     let (digits, radix) = match number.strip_prefix(b"x") {
         Some(digits) => (digits, 16),
