@@ -1,7 +1,7 @@
 //! YAML: a mapping or a sequence, in one or several documents.
 //!
 //! Three steps, each cheaper than the next: the first line that says something must be able to
-//! begin YAML; one pass of saphyr-parser's events must reach the end without a fault; and what the
+//! begin YAML; one pass of granit-parser's events must reach the end without a fault; and what the
 //! events showed must look like data rather than like a report with colons, which is YAML by the
 //! letter. The events are counted as they come: no tree is built and no alias is followed, so that
 //! neither depth nor an alias bomb costs anything. (`serde_yaml` builds the tree.)
@@ -10,15 +10,11 @@ mod evidence;
 mod first_line;
 mod outline;
 mod schema;
-mod source;
 
 use std::borrow::Cow;
 
 use crate::census::Census;
 use crate::distinct::Count;
-
-/// The longest line that is read, in bytes: the parser keeps a line of a block scalar twice.
-const LINE: usize = 32 << 20;
 
 /// The evidence of YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +54,7 @@ pub enum ValueKind {
 /// Reads `content` as YAML if it looks like YAML and every document is a mapping or a sequence.
 pub(crate) fn scan(content: &[u8], census: &Census) -> Option<Yaml> {
     let content = content.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(content);
-    if !first_line::may_begin(content) || has_endless_line(content) {
+    if !first_line::may_begin(content) {
         return None;
     }
     let text = match std::str::from_utf8(content) {
@@ -66,10 +62,6 @@ pub(crate) fn scan(content: &[u8], census: &Census) -> Option<Yaml> {
         _ => String::from_utf8_lossy(content),
     };
     outline::read(&text)
-}
-
-fn has_endless_line(content: &[u8]) -> bool {
-    content.len() > LINE && content.split(|&byte| byte == b'\n').any(|line| line.len() > LINE)
 }
 
 #[cfg(test)]

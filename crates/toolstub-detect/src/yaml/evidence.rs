@@ -3,7 +3,7 @@
 //! Every line `Name: value` is YAML by the letter, and so is many a log, a header block or an
 //! indented report of a command. None of the signs below decides alone; they are weighed.
 
-use saphyr_parser::{ScalarStyle, Span};
+use granit_parser::{ScalarStyle, Span};
 
 use super::ValueKind;
 

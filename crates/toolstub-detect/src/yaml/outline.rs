@@ -1,10 +1,9 @@
 //! One pass over the events: the documents, and the top level of the first.
 
-use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
+use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
 use super::evidence::Evidence;
 use super::schema::kind_of_plain;
-use super::source::{Allowance, Source};
 use super::{Root, ValueKind, Yaml};
 use crate::distinct::Distinct;
 
@@ -14,21 +13,24 @@ const KEYS: usize = 30;
 const KEY_CHARS: usize = 400;
 /// How many anchors are remembered; the parser keeps each in some 80 bytes.
 const ANCHORS: usize = 500_000;
+/// How deep collections may stand in each other.
+///
+/// The parser does not recurse, so that this bounds nothing but what it has to remember.
+const DEPTH: usize = 1000;
 /// How many pairs are seen between two looks at the evidence.
 const LOOK_EVERY: u64 = 1024;
 
 /// Reads `text` to its end; None at the first fault, or as soon as it does not look like YAML.
 pub(super) fn read(text: &str) -> Option<Yaml> {
-    let allowance = Allowance::new();
-    let parser = Parser::new(Source::new(text, &allowance)).keep_tags(true);
+    let options = granit_parser::options! {
+        bom_inside_document_as_content: true,
+        flow_nesting_limit: DEPTH,
+        block_nesting_limit: DEPTH,
+    };
     let mut outline = Outline::new(text);
     let mut next_look = LOOK_EVERY;
-    for event in parser {
+    for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.ok()?;
-        if allowance.is_spent() {
-            return None;
-        }
-        allowance.renew();
         outline.take(event, span)?;
         if outline.evidence.pairs >= next_look {
             if outline.evidence.is_hopeless() {
@@ -68,9 +70,7 @@ struct Outline<'a> {
     /// Kinds of the anchored nodes, by the parser's numbers less one.
     anchors: Vec<ValueKind>,
     /// Where a key that is a collection began, at the top level.
-    complex_key: Option<usize>,
-    /// A place in the text: characters before it, and bytes.
-    place: (usize, usize),
+    complex_key: Option<Span>,
 }
 
 enum TopLevel {
@@ -93,13 +93,12 @@ impl<'a> Outline<'a> {
             root: None,
             anchors: Vec::new(),
             complex_key: None,
-            place: (0, 0),
         }
     }
 
     fn take(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         match event {
-            Event::DocumentStart(is_explicit) => self.evidence.document(is_explicit),
+            Event::DocumentStart(is_explicit, _) => self.evidence.document(is_explicit),
             Event::Scalar(value, style, anchor, tag) => {
                 let kind = kind_of_scalar(&value, style, tag.as_deref());
                 self.anchor(anchor, kind)?;
@@ -128,17 +127,17 @@ impl<'a> Outline<'a> {
                 let kind = kind.copied().unwrap_or(ValueKind::Null);
                 if role == Role::Key {
                     if self.frames.len() == 1 && self.is_first() {
-                        let name = self.source(span.start.index(), span.end.index());
+                        let name = self.source(span, span);
                         self.name_key(name.as_bytes(), name);
                     }
                 } else {
                     self.top_value(kind);
                 }
             }
-            Event::SequenceStart(anchor, tag) => {
+            Event::SequenceStart(_, anchor, tag) => {
                 self.open(ValueKind::Array, Frame::Sequence, anchor, tag.is_some(), span)?;
             }
-            Event::MappingStart(anchor, tag) => {
+            Event::MappingStart(_, anchor, tag) => {
                 self.open(ValueKind::Object, Frame::Key, anchor, tag.is_some(), span)?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -147,11 +146,11 @@ impl<'a> Outline<'a> {
                     && let Some(start) = self.complex_key.take()
                     && self.is_first()
                 {
-                    let name = self.source(start, span.end.index());
+                    let name = self.source(start, span);
                     self.name_key(name.as_bytes(), name);
                 }
             }
-            Event::DocumentEnd | Event::StreamStart | Event::StreamEnd | Event::Nothing => {}
+            _ => {}
         }
         Some(())
     }
@@ -184,7 +183,7 @@ impl<'a> Outline<'a> {
         let role = self.role();
         match role {
             Role::Root => self.open_document(kind),
-            Role::Key if self.frames.len() == 1 => self.complex_key = Some(span.start.index()),
+            Role::Key if self.frames.len() == 1 => self.complex_key = Some(span),
             Role::Key => {}
             Role::Value | Role::Item => self.top_value(kind),
         }
@@ -230,8 +229,8 @@ impl<'a> Outline<'a> {
             ScalarStyle::SingleQuoted => value.replace('\'', "''"),
             // Escapes are shown as they are written.
             ScalarStyle::DoubleQuoted => {
-                let written = self.source(span.start.index(), span.end.index());
-                let inside = written.trim_ascii_end().strip_prefix('"');
+                let written = self.source(span, span);
+                let inside = written.strip_prefix('"');
                 let inside = inside.map(|inside| inside.strip_suffix('"').unwrap_or(inside));
                 inside.map_or_else(|| value.to_owned(), str::to_owned)
             }
@@ -271,21 +270,10 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// The text between two of the parser's positions, which count characters.
-    ///
-    /// Positions are asked for in ascending order, so that the text is walked once.
-    fn source(&mut self, start: usize, end: usize) -> &'a str {
-        let (chars, bytes) = self.place;
-        let rest = &self.text[bytes..];
-        let offset = |count: usize| match rest.as_bytes().get(..count) {
-            Some(head) if head.is_ascii() => count,
-            _ => rest.char_indices().nth(count).map_or(rest.len(), |(offset, _)| offset),
-        };
-        let (start, end) = (start.saturating_sub(chars), end.saturating_sub(chars));
-        let from = offset(start);
-        let to = offset(end).max(from);
-        self.place = (chars + start, bytes + from);
-        &rest[from..to]
+    /// The text from the start of one span to the end of another.
+    fn source(&self, from: Span, to: Span) -> &'a str {
+        let range = from.start.byte_offset().zip(to.end.byte_offset());
+        range.and_then(|(from, to)| self.text.get(from..to)).unwrap_or_default().trim_ascii_end()
     }
 
     fn finish(self) -> Option<Yaml> {
@@ -302,7 +290,7 @@ impl<'a> Outline<'a> {
 
 fn kind_of_scalar(value: &str, style: ScalarStyle, tag: Option<&Tag>) -> ValueKind {
     match tag {
-        Some(tag) if tag.is_yaml_core_schema() => match tag.suffix.as_str() {
+        Some(tag) if tag.is_yaml_core_schema() => match tag.suffix() {
             "int" | "float" => ValueKind::Number,
             "bool" => ValueKind::Boolean,
             "null" => ValueKind::Null,
