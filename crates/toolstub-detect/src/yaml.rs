@@ -4,7 +4,12 @@
 //! begin YAML; one pass of granit-parser's events must reach the end without a fault; and what the
 //! events showed must look like data rather than like a report with colons, which is YAML by the
 //! letter. The events are counted as they come: no tree is built and no alias is followed, so that
-//! neither depth nor an alias bomb costs anything. (`serde_yaml` builds the tree.)
+//! neither depth nor an alias bomb costs anything. Scalars are borrowed, a key that never ends is
+//! given up after 1,024 characters, and nesting is bounded: memory stays below the input's length.
+//!
+//! Tried before: `serde_yaml` and every other loader builds the tree; `saphyr-parser` refuses a
+//! closing bracket at its key's indentation, which people write, and holds a whole flow collection
+//! that might be a key; `libyaml-safer` panics on some malformed input.
 
 mod evidence;
 mod first_line;

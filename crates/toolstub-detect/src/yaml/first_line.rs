@@ -10,32 +10,47 @@ pub(super) fn may_begin(content: &[u8]) -> bool {
     if content.starts_with(b"#!") {
         return false;
     }
-    let mut lines = content.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
-    let significant = |line: &&[u8]| !matches!(line.trim_ascii_start(), [] | [b'#', ..]);
-    let Some(mut line) = lines.find(significant) else { return false };
-    while line.starts_with(b"%YAML ") || line.starts_with(b"%TAG ") || line == b"---" {
-        let Some(next) = lines.find(significant) else { return false };
-        line = next;
-    }
-    if let Some(rest) = line.strip_prefix(b"--- ") {
+    let mut lines = Lines(content);
+    let is_frame =
+        |line: &&[u8]| *line == b"---" || line.starts_with(b"%YAML ") || line.starts_with(b"%TAG ");
+    let first = lines.find(|line| !is_frame(line));
+    first.is_some_and(|line| match line.strip_prefix(b"--- ") {
         // Only what a document may begin with on the marker's line: no name of a diff's file.
-        return match rest.trim_ascii_start() {
-            [b'#', ..] => lines.find(significant).is_some_and(may_begin_node),
+        Some(rest) => match rest.trim_ascii_start() {
+            [b'#', ..] => lines.next().is_some_and(may_begin_node),
             [b'!' | b'&' | b'{' | b'[', ..] => true,
             _ => false,
-        };
+        },
+        None => may_begin_node(line),
+    })
+}
+
+/// The lines that are neither blank nor comments, without white space at their ends.
+struct Lines<'a>(&'a [u8]);
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            let rest = self.0.trim_ascii_start();
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let (line, after) = rest.split_at(end);
+            self.0 = after;
+            match line.first() {
+                None => return None,
+                Some(b'#') => {}
+                Some(_) => return Some(line.trim_ascii_end()),
+            }
+        }
     }
-    may_begin_node(line)
 }
 
 fn may_begin_node(line: &[u8]) -> bool {
-    let line = line.trim_ascii_start();
     match line {
-        [b'-'] | [b'-', b' ', ..] | [b'?', b' ', ..] => true,
-        [b'{', rest @ ..] => is_flow_key(rest),
-        [b'[', b'{', rest @ ..] => is_flow_key(rest),
+        [b'-'] | [b'-' | b'?', b' ', ..] | [b'!' | b'&', ..] => true,
+        [b'{', rest @ ..] | [b'[', b'{', rest @ ..] => is_flow_key(rest),
         [b'[' | b']' | b'}' | b',' | b'@' | b'`' | b'%' | b'|' | b'>', ..] => false,
-        [b'!' | b'&', ..] => true,
         [quote @ (b'"' | b'\''), rest @ ..] => {
             let end = rest.iter().position(|byte| byte == quote);
             end.is_some_and(|end| has_colon(&rest[end..]))
@@ -46,10 +61,12 @@ fn may_begin_node(line: &[u8]) -> bool {
 
 /// Whether the line goes on like a flow mapping that YAML tools write, with bare words for keys.
 ///
-/// A space or a quote after the bracket is how objects of programming languages are printed.
+/// A space after the bracket, or quotes, is how objects of programming languages are printed.
 fn is_flow_key(rest: &[u8]) -> bool {
-    let word = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-    word > 0 && rest[word..].starts_with(b": ")
+    let word =
+        rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let value = rest[word..].strip_prefix(b": ");
+    word > 0 && value.is_some_and(|value| !value.starts_with(b"'") && !value.starts_with(b"\""))
 }
 
 /// Whether a key ends near the start of the line.
@@ -57,4 +74,13 @@ fn has_colon(line: &[u8]) -> bool {
     let line = &line[..line.len().min(KEY + 2)];
     memchr::memchr_iter(b':', line)
         .any(|at| line.get(at + 1).is_none_or(|&next| matches!(next, b' ' | b'\t')))
+}
+
+/// Whether a line is a heading of Markdown that can hardly be a comment: two or more hashes.
+pub(super) fn has_headings(text: &str) -> bool {
+    let is_heading = |line: &str| {
+        let rest = line.trim_start_matches('#');
+        (2..=6).contains(&(line.len() - rest.len())) && rest.starts_with(' ')
+    };
+    text.lines().any(is_heading)
 }

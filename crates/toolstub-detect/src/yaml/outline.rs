@@ -2,7 +2,8 @@
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Scalar};
+use super::first_line::has_headings;
 use super::schema::kind_of_plain;
 use super::{Root, ValueKind, Yaml};
 use crate::distinct::Distinct;
@@ -32,7 +33,7 @@ pub(super) fn read(text: &str) -> Option<Yaml> {
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.ok()?;
         outline.take(event, span)?;
-        if outline.evidence.pairs >= next_look {
+        if outline.evidence.pairs() >= next_look {
             if outline.evidence.is_hopeless() {
                 return None;
             }
@@ -71,6 +72,8 @@ struct Outline<'a> {
     anchors: Vec<ValueKind>,
     /// Where a key that is a collection began, at the top level.
     complex_key: Option<Span>,
+    /// The key that the next value belongs to.
+    last_key: Option<Span>,
 }
 
 enum TopLevel {
@@ -93,27 +96,34 @@ impl<'a> Outline<'a> {
             root: None,
             anchors: Vec::new(),
             complex_key: None,
+            last_key: None,
         }
     }
 
     fn take(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         match event {
-            Event::DocumentStart(is_explicit, _) => self.evidence.document(is_explicit),
+            Event::DocumentStart(is_explicit, _) => self.evidence.is_explicit |= is_explicit,
             Event::Scalar(value, style, anchor, tag) => {
                 let kind = kind_of_scalar(&value, style, tag.as_deref());
                 self.anchor(anchor, kind)?;
-                let role = self.role();
-                if role == Role::Root {
+                let is_folded = span.start.line() != span.end.line();
+                let gap = self.gap(span).filter(|_| !span.is_empty());
+                let scalar = Scalar { value: &value, style, kind, is_folded, gap };
+                match self.role() {
                     // A document that is more than empty must be a collection.
-                    return (kind == ValueKind::Null).then_some(());
-                }
-                if role == Role::Key {
-                    self.evidence.key(&value, style, span, self.frames.len());
-                    self.top_key(&value, style, span);
-                } else {
-                    let is_item = role == Role::Item;
-                    self.evidence.value(&value, style, span, kind, is_item, self.frames.len());
-                    self.top_value(kind);
+                    Role::Root => return (kind == ValueKind::Null).then_some(()),
+                    Role::Key => {
+                        self.last_key = Some(span);
+                        self.evidence.key(&value, style);
+                        self.top_key(&value, style, span);
+                    }
+                    role => {
+                        self.evidence.value(scalar);
+                        if role == Role::Item && self.frames.len() == 1 {
+                            self.evidence.root_item(Some(scalar), false);
+                        }
+                        self.top_value(kind);
+                    }
                 }
                 self.evidence.notation(style, anchor > 0 || tag.is_some());
             }
@@ -185,9 +195,16 @@ impl<'a> Outline<'a> {
             Role::Root => self.open_document(kind),
             Role::Key if self.frames.len() == 1 => self.complex_key = Some(span),
             Role::Key => {}
-            Role::Value | Role::Item => self.top_value(kind),
+            Role::Value => self.top_value(kind),
+            Role::Item => {
+                self.top_value(kind);
+                if self.frames.len() == 1 {
+                    self.evidence.root_item(None, kind == ValueKind::Object);
+                }
+            }
         }
-        self.evidence.collection(kind, self.frames.len());
+        self.last_key = None;
+        self.evidence.collection(kind, role == Role::Root);
         self.evidence.notation(ScalarStyle::Plain, anchor > 0 || has_tag);
         self.frames.push(frame);
         Some(())
@@ -199,7 +216,11 @@ impl<'a> Outline<'a> {
             if kind == ValueKind::Array {
                 TopLevel::Sequence(0)
             } else {
-                TopLevel::Mapping { distinct: Distinct::default(), keys: Vec::new(), is_open: false }
+                TopLevel::Mapping {
+                    distinct: Distinct::default(),
+                    keys: Vec::new(),
+                    is_open: false,
+                }
             }
         });
     }
@@ -234,6 +255,8 @@ impl<'a> Outline<'a> {
                 let inside = inside.map(|inside| inside.strip_suffix('"').unwrap_or(inside));
                 inside.map_or_else(|| value.to_owned(), str::to_owned)
             }
+            // The parser puts a tilde where nothing is written.
+            _ if span.is_empty() => String::new(),
             _ => value.to_owned(),
         };
         self.name_key(value.as_bytes(), &name);
@@ -270,6 +293,14 @@ impl<'a> Outline<'a> {
         }
     }
 
+    /// What stands between the last key and the value at `span`, if both stand in one line.
+    fn gap(&mut self, span: Span) -> Option<&'a str> {
+        let key = self.last_key.take()?;
+        let range = key.end.byte_offset()..span.start.byte_offset();
+        let (from, to) = (range.start?, range.end?);
+        (key.end.line() == span.start.line()).then(|| self.text.get(from..to)).flatten()
+    }
+
     /// The text from the start of one span to the end of another.
     fn source(&self, from: Span, to: Span) -> &'a str {
         let range = from.start.byte_offset().zip(to.end.byte_offset());
@@ -277,7 +308,8 @@ impl<'a> Outline<'a> {
     }
 
     fn finish(self) -> Option<Yaml> {
-        if !self.evidence.is_enough(self.documents) {
+        let is_list = self.evidence.is_list_of_scalars();
+        if !self.evidence.is_enough() || (is_list && has_headings(self.text)) {
             return None;
         }
         let root = match self.root? {
@@ -296,8 +328,7 @@ fn kind_of_scalar(value: &str, style: ScalarStyle, tag: Option<&Tag>) -> ValueKi
             "null" => ValueKind::Null,
             _ => ValueKind::String,
         },
-        Some(_) => ValueKind::String,
         None if style == ScalarStyle::Plain => kind_of_plain(value),
-        None => ValueKind::String,
+        _ => ValueKind::String,
     }
 }
