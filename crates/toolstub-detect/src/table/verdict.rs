@@ -33,9 +33,11 @@ fn most(look: &Look, rows: u64, percent: u64) -> bool {
 fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool {
     let look = &survey.look;
     let is_empty = |cell: Option<&Cell>| cell.is_some_and(|cell| cell.text.trim_ascii().is_empty());
-    let listing = most(look, look.consecutive, 90) && (most(look, look.padded, 50) || {
-        width == 2 && most(look, look.indented, 10)
-    });
+    let numbered = survey.first.first().is_some_and(|cell| Class::of(&cell.text) == Class::Number);
+    let indented = delimiter == Delimiter::Tab && width == 2 && most(look, look.indented, 10);
+    let listing = numbered
+        && most(look, look.consecutive, 90)
+        && (most(look, look.padded, 50) || indented);
     let columns = &look.columns[..look.columns.len().min(width as usize)];
     let keyed = columns.iter().filter(|column| most(look, column.keyed, 90)).count();
     let coloured = most(look, look.escapes, 10);
