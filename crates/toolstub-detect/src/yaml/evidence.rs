@@ -205,5 +205,6 @@ fn share(part: u64, whole: u64, percent: u64) -> bool {
 
 /// Whether a key is the name of a constant or a variable: `LOG_LEVEL`.
 fn is_constant(key: &str) -> bool {
-    key.contains('_') && key.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    key.contains('_')
+        && key.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }

@@ -48,7 +48,8 @@ fn may_begin_node(line: &[u8]) -> bool {
 ///
 /// A space or a quote after the bracket is how objects of programming languages are printed.
 fn is_flow_key(rest: &[u8]) -> bool {
-    let word = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let word =
+        rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     word > 0 && rest[word..].starts_with(b": ")
 }
 

@@ -199,7 +199,11 @@ impl<'a> Outline<'a> {
             if kind == ValueKind::Array {
                 TopLevel::Sequence(0)
             } else {
-                TopLevel::Mapping { distinct: Distinct::default(), keys: Vec::new(), is_open: false }
+                TopLevel::Mapping {
+                    distinct: Distinct::default(),
+                    keys: Vec::new(),
+                    is_open: false,
+                }
             }
         });
     }

@@ -14,9 +14,7 @@ pub(super) fn kind_of_plain(scalar: &str) -> ValueKind {
 
 fn is_number(scalar: &str) -> bool {
     let unsigned = scalar.strip_prefix(['-', '+']).unwrap_or(scalar);
-    if matches!(unsigned, ".inf" | ".Inf" | ".INF")
-        || matches!(scalar, ".nan" | ".NaN" | ".NAN")
-    {
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(scalar, ".nan" | ".NaN" | ".NAN") {
         return true;
     }
     if let Some(digits) = scalar.strip_prefix("0x") {
@@ -54,7 +52,10 @@ mod tests {
         for (kind, scalars) in [
             (ValueKind::Null, "~ null Null NULL"),
             (ValueKind::Boolean, "true True TRUE false False FALSE"),
-            (ValueKind::Number, "0 -1 +12 1.5 .5 1. 1e3 -1.5E-3 0x1F 0o17 .inf -.INF .nan 1.10 007"),
+            (
+                ValueKind::Number,
+                "0 -1 +12 1.5 .5 1. 1e3 -1.5E-3 0x1F 0o17 .inf -.INF .nan 1.10 007",
+            ),
             (ValueKind::String, "yes NO on nul 1_000 1.2.3 - . e3 0xG 0o8 1e -.nan inf 12:30 0x"),
         ] {
             for scalar in scalars.split(' ') {
