@@ -61,7 +61,8 @@ pub trait Backend: fmt::Debug + Send + Sync {
 
     /// Returns once every object seen in a folder is durable.
     ///
-    /// Nothing to do where an object is durable before it can be seen.
+    /// Nothing to do where an object is durable before it can be seen, nor in a folder that is
+    /// not there.
     async fn flush(&self, folder: &Key) -> Result<(), BackendError>;
 }
 

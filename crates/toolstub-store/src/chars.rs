@@ -70,20 +70,17 @@ impl CharCounter {
         let mut bytes = self.close(piece);
         let mut starts = 0;
         loop {
-            let error = match std::str::from_utf8(bytes) {
-                Ok(_) => return starts + utf8::count_starts(bytes),
-                Err(error) => error,
+            let Err(error) = std::str::from_utf8(bytes) else {
+                return starts + utf8::count_starts(bytes);
             };
             let (valid, rest) = bytes.split_at(error.valid_up_to());
             starts += utf8::count_starts(valid) + 1;
-            match error.error_len() {
-                Some(len) => bytes = &rest[len..],
-                None => {
-                    self.open[..rest.len()].copy_from_slice(rest);
-                    self.open_len = rest.len();
-                    return starts;
-                }
-            }
+            let Some(ill_formed) = error.error_len() else {
+                self.open[..rest.len()].copy_from_slice(rest);
+                self.open_len = rest.len();
+                return starts;
+            };
+            bytes = &rest[ill_formed..];
         }
     }
 

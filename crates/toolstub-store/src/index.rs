@@ -142,13 +142,13 @@ impl BlockIndex {
         }
         let entries = packed.chunks_exact(entry_len(lean)).enumerate();
         let blocks = entries.map(|(number, entry)| {
-            let len = (bytes - number as u64 * BLOCK as u64).min(BLOCK as u64) as u32;
+            let size = (bytes - number as u64 * BLOCK as u64).min(BLOCK as u64) as u32;
             let (chars, rest) = match entry {
                 [low, high, rest @ ..] if !lean => {
                     let chars = BLOCK as u32 - u32::from(u16::from_le_bytes([*low, *high]));
-                    (if chars > len { 0 } else { chars }, rest)
+                    (if chars > size { 0 } else { chars }, rest)
                 }
-                _ => (len, entry),
+                _ => (size, entry),
             };
             let word = |at: usize| {
                 let bytes = rest.get(at..at + 4)?.try_into().ok()?;

@@ -34,6 +34,8 @@
 
 mod backend;
 mod chars;
+#[cfg(feature = "testing")]
+pub mod contract;
 mod error;
 mod index;
 mod layout;

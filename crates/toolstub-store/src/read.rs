@@ -251,7 +251,7 @@ impl StoredOriginal<'_> {
     pub(crate) fn start_of_char(&self, window: &Window, number: u64) -> Result<u64, StoreError> {
         let block = self.index.block_of_char(number);
         let spill = self.spill(window, block)?;
-        let bytes = &window.from_block(block)[spill..];
+        let bytes = &window.block_onward(block)[spill..];
         let within = chars::skip(bytes, number - self.index.chars_before(block));
         Ok((block * BLOCK + spill + within) as u64)
     }

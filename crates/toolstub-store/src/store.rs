@@ -87,13 +87,13 @@ impl Window {
     }
 
     /// The bytes of the window from a block's start on.
-    pub(crate) fn from_block(&self, block: usize) -> &[u8] {
+    pub(crate) fn block_onward(&self, block: usize) -> &[u8] {
         &self.bytes[(block as u64 * BLOCK as u64 - self.base) as usize..]
     }
 
     /// The bytes of one block of the window.
     pub(crate) fn block(&self, block: usize) -> &[u8] {
-        let bytes = self.from_block(block);
+        let bytes = self.block_onward(block);
         &bytes[..bytes.len().min(BLOCK)]
     }
 }

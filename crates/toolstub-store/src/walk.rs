@@ -20,27 +20,28 @@ pub(crate) struct Walk<'a> {
     scopes: VecDeque<Option<EventId>>,
     /// The last folder seen in the scope under way.
     after: Option<String>,
-    /// The last event seen, while more events are to be asked for.
-    events_after: Option<Option<String>>,
+    /// Whether more events are to be asked for, and the last one seen.
+    more_events: bool,
+    events_after: Option<String>,
 }
 
 impl<'a> Walk<'a> {
     /// Over a whole session.
     pub(crate) fn session(store: &'a ResultStore, session: SessionId) -> Self {
         let scopes = VecDeque::from([None]);
-        Self { store, session, scopes, after: None, events_after: Some(None) }
+        Self { store, session, scopes, after: None, more_events: true, events_after: None }
     }
 
     /// Over the results of one event.
     pub(crate) fn event(store: &'a ResultStore, session: SessionId, event: EventId) -> Self {
         let scopes = VecDeque::from([Some(event)]);
-        Self { store, session, scopes, after: None, events_after: None }
+        Self { store, session, scopes, after: None, more_events: false, events_after: None }
     }
 
     /// Goes on behind a result of an earlier walk.
     pub(crate) fn resume(&mut self, event: Option<EventId>, id: &ToolResultId) {
-        if let (Some(event), Some(events_after)) = (&event, &mut self.events_after) {
-            *events_after = Some(format!("{}/", event.encoded()));
+        if let Some(event) = &event {
+            self.events_after = Some(format!("{}/", event.encoded()));
         }
         self.scopes = VecDeque::from([event]);
         self.after = Some(format!("{id}/"));
@@ -72,11 +73,13 @@ impl<'a> Walk<'a> {
 
     /// Asks for more events; says whether there may be any.
     async fn next_events(&mut self) -> Result<bool, StoreError> {
-        let Some(mut after) = self.events_after.take() else { return Ok(false) };
+        if !self.more_events {
+            return Ok(false);
+        }
         let folder = layout::events(&self.session);
-        let (names, more) = self.store.folders(folder, &mut after).await?;
+        let (names, more) = self.store.folders(folder, &mut self.events_after).await?;
         self.scopes.extend(names.iter().filter_map(|name| EventId::from_encoded(name)).map(Some));
-        self.events_after = more.then_some(after);
+        self.more_events = more;
         Ok(more || !self.scopes.is_empty())
     }
 }

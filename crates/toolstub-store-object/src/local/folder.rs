@@ -139,10 +139,14 @@ impl Folder {
         let path = self.path(folder);
         let flushed =
             self.folders_above(folder).try_for_each(|(_, path)| self.make_durable(&path, false));
-        flushed
-            .and_then(|()| self.make_durable(&path, false))
-            .and_then(|()| sync_dir(&path))
-            .map_err(|error| BackendError::classify(folder, error))
+        let flushed =
+            flushed.and_then(|()| self.make_durable(&path, false)).and_then(|()| sync_dir(&path));
+        match flushed {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(BackendError::classify(folder, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Removes the folders below a folder that are empty, the folder itself and those above it,
