@@ -255,7 +255,7 @@ impl Walk<'_> {
                 }
             }
             b'\n' => {
-                if self.blocks.parens == 0 {
+                if self.blocks.parens == 0 && !self.goes_on() {
                     self.end(End::Line, outline);
                 } else {
                     self.at += 1;
@@ -327,7 +327,7 @@ impl Walk<'_> {
         };
         self.blocks.push(opens);
         self.at += 1;
-        if opens != Opens::Group {
+        if opens != Opens::Group && self.blocks.hiding <= 1 {
             self.start = self.at;
         }
     }
@@ -347,9 +347,18 @@ impl Walk<'_> {
                     self.blocks.parens = 0;
                 }
                 self.names = closed == Some(Opens::Named);
-                self.start = self.at;
+                // Inside a group, an inner block's end begins nothing.
+                if self.blocks.hiding == 0 {
+                    self.start = self.at;
+                }
             }
         }
+    }
+
+    /// Whether the line that ends here leaves its statement open.
+    fn goes_on(&self) -> bool {
+        let text = self.source.get(self.start..self.at).unwrap_or_default();
+        matches!(text.trim_ascii_end().last(), Some(b',' | b':' | b'='))
     }
 
     /// The line of a `#`, from there on, with the lines that continue it.
@@ -475,7 +484,8 @@ impl Walk<'_> {
                 let word = &before[before.len() - word..];
                 [&b"return"[..], b"typeof", b"case", b"in", b"of", b"do", b"else"].contains(&word)
             }
-            Some(last) => !matches!(last, b')' | b']' | b'}' | b'"' | b'\'' | b'`'),
+            // `</` closes a tag.
+            Some(last) => !matches!(last, b')' | b']' | b'}' | b'"' | b'\'' | b'`' | b'<'),
         }
     }
 

@@ -92,6 +92,10 @@ fn declaration(statement: &Statement<'_>, outline: &mut Outline, members: Opens)
         }
         return None;
     }
+    if let Some(head) = test_head(text).filter(|_| open && !statement.inside) {
+        outline.symbol(rank, at, head);
+        return Some(Opens::Body);
+    }
     if let Some(head) = function_head(text, statement.inside) {
         match statement.end {
             End::Open => {
@@ -282,6 +286,17 @@ fn function_head(text: &[u8], inside: bool) -> Option<Head<'_>> {
         || before.iter().any(|b| matches!(b, b'=' | b'.' | b'{' | b'}' | b'?' | b'"' | b'#'))
         || before.ends_with(b"->");
     (!wrong).then_some(head)
+}
+
+/// A test that a macro defines: `TEST(Suite, name)`, whole.
+fn test_head(text: &[u8]) -> Option<&[u8]> {
+    let name = word_len(text);
+    let shouted = name > 3
+        && text[..name].iter().all(|b| b.is_ascii_uppercase() || matches!(b, b'_' | b'0'..=b'9'));
+    let rest = text[name..].strip_prefix(b"(").filter(|_| shouted)?;
+    let close = rest.iter().position(|&b| b == b')')?;
+    let plain = rest[..close].iter().all(|b| is_word(*b) || matches!(b, b',' | b' ' | b'\n'));
+    (plain && rest[close + 1..].trim_ascii().is_empty()).then(|| &text[..name + close + 2])
 }
 
 /// Whether what ends in a semicolon announces a function.

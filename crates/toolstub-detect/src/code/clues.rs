@@ -28,6 +28,10 @@ impl Votes {
         self.0[language as usize]
     }
 
+    pub(super) fn halve(&mut self, language: Language) {
+        self.0[language as usize] /= 2;
+    }
+
     /// The language with the most points; the first of equals.
     pub(super) fn best(&self) -> (Language, u32) {
         let mut best = (Language::ALL[0], 0);
@@ -117,7 +121,7 @@ fn by_first_word(text: &[u8], votes: &mut Votes) {
         b"package" => {
             let path = rest.strip_suffix(b";").unwrap_or(rest).trim_ascii_end();
             if semicolon && is_path(path, b".") {
-                votes.add(Java, 3);
+                votes.add(Java, if path.contains(&b'.') { 12 } else { 3 });
                 votes.add(Protobuf, 2);
                 votes.add(Perl, 1);
             } else if semicolon && is_path(path, b":") {
@@ -125,7 +129,7 @@ fn by_first_word(text: &[u8], votes: &mut Votes) {
             } else if is_path(path, b".") && path.contains(&b'.') {
                 votes.all(&[Kotlin, Scala, Groovy], 2);
             } else if is_path(path, b"") {
-                votes.add(Go, 3);
+                votes.add(Go, 8);
                 votes.all(&[Kotlin, Scala], 1);
             }
         }
@@ -294,12 +298,21 @@ fn by_first_word(text: &[u8], votes: &mut Votes) {
             if semicolon || brace || behind.starts_with(b"=") {
                 if starts(rest, "{") || behind.starts_with(b"=") {
                     votes.add(JavaScript, 2);
+                    votes.add(
+                        TypeScript,
+                        u32::from(
+                            has(rest, "): ") && has(rest, "=> ")
+                                || has(rest, " as ")
+                                || has(rest, "<") && has(rest, ">("),
+                        ),
+                    );
                     votes.add(Go, 1);
                     if has(rest, "@import(") {
                         votes.add(Zig, 5);
                     }
                 } else if behind.starts_with(b":") {
                     votes.all(&[Rust, TypeScript], 1);
+                    votes.add(TypeScript, u32::from(!semicolon || !has(behind, "&")));
                 } else {
                     votes.all(&[C, Cpp, Dart, CSharp, Php], 1);
                 }
@@ -361,7 +374,9 @@ fn by_first_word(text: &[u8], votes: &mut Votes) {
         b"template" if starts(rest, "<") => votes.add(Cpp, 4),
         b"typedef" | b"struct" | b"union" | b"enum" | b"void" | b"int" | b"char" | b"unsigned"
         | b"size_t" | b"bool" | b"double" | b"float" | b"long" | b"uint8_t" | b"uint32_t"
-        | b"uint64_t" | b"inline" | b"auto" => c_type(first, text, rest, votes),
+        | b"uint64_t" | b"auto" => c_type(first, text, rest, votes),
+        b"inline" if has(rest, "fun ") => votes.add(Kotlin, 3),
+        b"inline" => c_type(first, text, rest, votes),
         b"virtual" | b"explicit" | b"constexpr" | b"noexcept" if semicolon || brace => {
             votes.add(Cpp, 3);
         }
@@ -449,6 +464,18 @@ fn by_first_word(text: &[u8], votes: &mut Votes) {
             }
         }
         b"set" if starts(rest, "-") && rest.len() < 20 => votes.add(Shell, 3),
+        b"test" if starts(rest, "-") || starts(rest, "\"$") => votes.add(Shell, 2),
+        b"cd" | b"mkdir" | b"rm" | b"cp" | b"chmod" | b"trap" | b"exec" | b"eval" | b"exit"
+        | b"sudo"
+            if !rest.is_empty()
+                && (has(rest, "$")
+                    || has(rest, "-p ")
+                    || has(rest, "-rf ")
+                    || first == b"exit" && rest.len() < 3)
+                && !semicolon =>
+        {
+            votes.add(Shell, 2);
+        }
         b"shift" | b"esac" if rest.is_empty() => votes.add(Shell, 1),
         b"library" if starts(rest, "(") && !semicolon => votes.add(R, 3),
         b"data" | b"newtype" | b"instance"
@@ -473,8 +500,31 @@ fn by_first_word(text: &[u8], votes: &mut Votes) {
         {
             votes.add(CMake, 2);
         }
-        b"SET" | b"IF" | b"set" if starts(rest, "(") && ends(text, ")") && !semicolon => {
-            votes.add(CMake, 1);
+        b"SET" | b"set" if starts(rest, "(") && !has(rest, ",") && !semicolon => {
+            votes.add(CMake, 2)
+        }
+        b"mark_as_advanced" | b"unset" | b"list" | b"string" | b"message" | b"function"
+        | b"include"
+            if !ends(text, ",")
+                && text[first.len()..].starts_with(b"(")
+                && !has(rest, ", ")
+                && !semicolon
+                && !brace
+                && !has(rest, "$_") =>
+        {
+            votes.add(CMake, 2);
+        }
+        b"if" | b"else" | b"elseif"
+            if text[first.len()..].starts_with(b"(")
+                && ends(text, ")")
+                && (has(rest, "(NOT ")
+                    || has(rest, " STREQUAL ")
+                    || has(rest, " MATCHES ")
+                    || rest == b"()"
+                    || has(rest, "(TARGET ")
+                    || is_path(&rest[1..rest.len() - 1], b"")) =>
+        {
+            votes.add(CMake, 2);
         }
         b"FROM" | b"RUN" | b"COPY" | b"WORKDIR" | b"ENTRYPOINT" | b"CMD" | b"ENV" | b"EXPOSE"
         | b"ARG" | b"ADD" | b"USER" | b"VOLUME" | b"LABEL" | b"HEALTHCHECK" => {
@@ -539,7 +589,7 @@ fn import(rest: &[u8], votes: &mut Votes) {
         votes.add(JavaScript, 3);
         votes.add(TypeScript, u32::from(starts(rest, "type")) * 3);
     } else if rest.ends_with(b";") && is_path(plain, b".*") && path.contains(&b'.') {
-        votes.add(Java, 3);
+        votes.add(Java, 5);
         votes.add(Groovy, 1);
     } else if starts(rest, "qualified ") {
         votes.add(Haskell, 4);
@@ -686,13 +736,15 @@ fn function(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
 
 fn export(text: &[u8], rest: &[u8], votes: &mut Votes) {
     match word(rest) {
-        b"default" | b"function" | b"class" | b"async" => votes.add(JavaScript, 3),
+        b"default" | b"function" | b"class" | b"async" => {
+            votes.add(JavaScript, 3);
+            votes.add(TypeScript, u32::from(is_annotated(rest)) * 3);
+        }
         b"const" | b"let" | b"var" => {
             votes.add(JavaScript, 3);
             let name = after_word(rest, word(rest)).unwrap_or_default();
-            if name[word(name).len()..].trim_ascii_start().starts_with(b":") {
-                votes.add(TypeScript, 3);
-            }
+            let typed = name[word(name).len()..].trim_ascii_start().starts_with(b":");
+            votes.add(TypeScript, u32::from(typed || is_annotated(rest)) * 3);
         }
         b"interface" | b"type" | b"enum" | b"declare" | b"abstract" | b"namespace" => {
             votes.all(&[JavaScript, TypeScript], 3);
@@ -705,6 +757,25 @@ fn export(text: &[u8], rest: &[u8], votes: &mut Votes) {
         }
         _ => {}
     }
+}
+
+/// Whether types stand in a line of a script: `): X {`, `<T>(`, `as X;`, `x?: Y`.
+fn is_annotated(text: &[u8]) -> bool {
+    let marks = [
+        "): ",
+        "<T",
+        "?: ",
+        ": string",
+        ": number",
+        ": boolean",
+        ">(",
+        " as const",
+        "[] = ",
+        ">> ",
+        "> = ",
+        "!: ",
+    ];
+    marks.iter().any(|mark| has(text, mark)) && !has(text, "</")
 }
 
 fn access(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
@@ -793,6 +864,9 @@ fn c_type(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
             if brace && first == b"struct" && !rest.contains(&b'(') {
                 votes.all(&[Rust, Swift, Go], 1);
             }
+        }
+        b"enum" if starts(rest, "class ") => {
+            votes.all(&[Kotlin, Cpp], 2);
         }
         b"enum" if brace => {
             votes.all(&[C, Cpp, Java, TypeScript, Rust, Swift, CSharp, Protobuf], 1);
@@ -927,6 +1001,9 @@ fn sql(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
 /// Clues in a line that begins with some other word.
 fn by_name(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
     let semicolon = ends(text, ";");
+    if first[0] == b'$' && starts(rest, ":") && !starts(rest, "::") {
+        return votes.add(Scss, 3);
+    }
     if first[0] == b'$' {
         let assigned =
             rest.first().is_some_and(|b| matches!(b, b'=' | b'.' | b'+' | b'[' | b'-' | b':'));
@@ -948,7 +1025,6 @@ fn by_name(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
             if starts(first, "$env") || starts(first, "$global") || starts(first, "$script") {
                 votes.add(PowerShell, 2);
             }
-            votes.add(Scss, u32::from(starts(rest, ":") && semicolon) * 3);
         }
         return;
     }
@@ -957,6 +1033,7 @@ fn by_name(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
             votes.add(Makefile, 2);
         } else {
             votes.add(Go, 2);
+            votes.add(Makefile, u32::from(has(rest, "$(")) * 3);
         }
     } else if starts(rest, ", ") && has(rest, ":= ") && !semicolon {
         votes.add(Go, 3);
@@ -1037,7 +1114,7 @@ fn by_mark(text: &[u8], votes: &mut Votes) {
                     || starts(path, "\"") && ends(path, "\"")
                     || starts(path, "\"");
                 if fine {
-                    votes.all(&[C, Cpp], 4);
+                    votes.all(&[C, Cpp], 6);
                     votes.add(Cpp, if std || has(path, ".hpp") { 3 } else { 0 });
                 }
             } else if let Some(rest) = after_word(rest, b"import") {
@@ -1096,9 +1173,12 @@ fn by_mark(text: &[u8], votes: &mut Votes) {
                     votes.add(ObjectiveC, 3);
                 }
                 b"moduledoc" | b"doc" | b"spec" if starts(rest, " ") => votes.add(Elixir, 3),
-                _ if path => {
-                    votes.all(&[Python, Java, Kotlin], 1);
-                    votes.add(Python, u32::from(name.first().is_some_and(u8::is_ascii_lowercase)));
+                b"property" | b"staticmethod" | b"classmethod" | b"abstractmethod"
+                | b"dataclass" | b"pytest" | b"functools" | b"overload" | b"abc"
+                | b"contextmanager"
+                    if path =>
+                {
+                    votes.add(Python, 2);
                 }
                 _ if starts(rest, "(") && ends(text, ")") => {
                     votes.all(&[Java, Kotlin], 1);
@@ -1149,8 +1229,13 @@ fn by_mark(text: &[u8], votes: &mut Votes) {
 /// Clues anywhere in a line.
 fn by_shape(text: &[u8], votes: &mut Votes) {
     if ends(text, "=> {") || ends(text, ") => {") {
-        votes.add(JavaScript, 2);
-        votes.all(&[Rust, Scala, CSharp, Dart], 1);
+        votes.all(&[JavaScript, Rust, Scala, CSharp, Dart], 1);
+        votes.add(
+            JavaScript,
+            u32::from(
+                has(text, ", (") || has(text, "((") || has(text, "= (") || has(text, "async "),
+            ),
+        );
     }
     if ends(text, "function () {")
         || ends(text, "function() {")
@@ -1203,9 +1288,39 @@ fn by_shape(text: &[u8], votes: &mut Votes) {
     } else if ends(text, ".to_string()") || ends(text, "?;") || ends(text, ".unwrap()") {
         votes.add(Rust, 1);
     }
-    if has(text, "\"$") || has(text, "$(") || has(text, "${") {
+    let name = word(text);
+    if !name.is_empty() && text[name.len()..].starts_with(b"=") && !ends(text, ";") {
+        // No space around the sign.
+        let value = &text[name.len() + 1..];
+        if value.starts_with(b"$") || has(value, "\"$") || has(value, "$(") || starts(value, "`") {
+            votes.add(Shell, 2);
+        }
+    }
+    let command = text[0].is_ascii_lowercase() || text[0] == b'[';
+    if has(text, " \"$") && command && !ends(text, ";")
+        || ends(text, "|| exit 1")
+        || ends(text, " || {")
+        || ends(text, "&& \\")
+        || has(text, " 2>&1")
+        || has(text, ">/dev/null")
+    {
         votes.add(Shell, 1);
-        votes.add(Makefile, u32::from(has(text, "$(")));
+    }
+    if has(text, " <- ") && !ends(text, ";") {
+        votes.add(R, 1);
+        votes.add(Haskell, 1);
+    }
+    if has(text, ": require('") || has(text, ": require(\"") {
+        votes.add(JavaScript, 3);
+    }
+    if ends(text, "}") && has(text, "{ ") || ends(text, ";}") {
+        let inner = memmem::find(text, b"{").map_or(&b""[..], |open| &text[open + 1..]);
+        let property = inner.trim_ascii_start();
+        let length = property.iter().take_while(|b| b.is_ascii_lowercase() || **b == b'-').count();
+        let styled = length > 1
+            && property.get(length) == Some(&b':')
+            && (has(property, ";") || has(text, "."));
+        votes.add(Css, u32::from(styled && !has(text, "=") && !has(text, "(")) * 2);
     }
     if has(text, "|> ") && !ends(text, ";") {
         votes.add(Elixir, 1);

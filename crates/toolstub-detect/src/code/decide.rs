@@ -29,6 +29,10 @@ pub(super) struct Evidence {
     pub(super) comments: u32,
     /// Lines that stand in code with almost no other sense: they alone are a language's clues.
     pub(super) clues: u32,
+    /// Comments that only Rust is likely to have.
+    pub(super) inner_docs: u32,
+    /// Lines that end in a semicolon.
+    pub(super) semicolons: u32,
     /// Fences of Markdown, markers of diffs and the like.
     pub(super) foreign: u32,
 }
@@ -47,11 +51,10 @@ pub(super) fn weigh(source: &[u8]) -> Evidence {
         return evidence;
     }
     evidence.piece(whole_lines(&source[..HEAD_BYTES], true));
+    let later = &source[HEAD_BYTES..];
     for part in 1..=4 {
-        let end = source.len() / 4 * part;
-        let end = if part == 4 { source.len() } else { end };
-        let start = end - PIECE_BYTES;
-        evidence.piece(whole_lines(&source[start.max(HEAD_BYTES)..end], false));
+        let end = if part == 4 { later.len() } else { later.len() / 4 * part };
+        evidence.piece(whole_lines(&later[end - PIECE_BYTES..end], false));
     }
     evidence
 }
@@ -69,6 +72,7 @@ impl Evidence {
         // Where the comment or string that is open closes.
         let mut closes: Option<&[u8]> = None;
         let mut hidden = 0;
+        let mut recipe = false;
         while !rest.is_empty() {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let raw = &rest[..end];
@@ -81,21 +85,36 @@ impl Evidence {
             }
             if let Some(close) = closes {
                 hidden += 1;
-                if memmem::find(line, close).is_some() {
-                    closes = None;
-                    self.comments += hidden;
-                    hidden = 0;
+                let Some(at) = memmem::find(raw, close) else { continue };
+                closes = None;
+                self.comments += hidden;
+                hidden = 0;
+                // A script without line ends may follow.
+                let behind = &raw[at + close.len()..];
+                if behind.len() > 2000 {
+                    self.minified(behind);
                 }
                 continue;
             }
+            // Lines behind a target and a tab are a shell's, in a makefile.
+            recipe = if raw[0] == b'\t' { recipe } else { is_rule(line) && !indented };
+            if recipe && indented && is_command(line) {
+                self.votes.add(Language::Makefile, 2);
+                self.code += 1;
+                continue;
+            }
             closes = opened(line);
-            if closes.is_some() && memmem::find(rest, closes.unwrap_or_default()).is_none() {
+            if closes.is_some_and(|close| memmem::find(rest, close).is_none()) {
+                if line[0] == b'=' {
+                    // Documentation up to the end.
+                    self.comments += 1;
+                    return;
+                }
                 closes = None;
-                hidden = 0;
             }
             if closes.is_some() {
                 // The line itself may be code before what it opens.
-                if matches!(line[0], b'/' | b'"' | b'\'' | b'<' | b'-' | b'r') {
+                if matches!(line[0], b'/' | b'"' | b'\'' | b'<' | b'-' | b'r' | b'=' | b'#') {
                     self.comments += 1;
                     continue;
                 }
@@ -121,8 +140,10 @@ impl Evidence {
         }
         if is_comment(line) {
             self.comments += 1;
+            self.inner_docs += u32::from(line.starts_with(b"//! "));
             return;
         }
+        self.semicolons += u32::from(line.ends_with(b";"));
         if clue(line, &mut self.votes) {
             self.clues += 1;
             self.code += 1;
@@ -180,6 +201,19 @@ fn opened(line: &[u8]) -> Option<&'static [u8]> {
     if line.starts_with(b"<#") && memmem::find(line, b"#>").is_none() {
         return Some(b"#>");
     }
+    if line[0] == b'='
+        && line.get(1).is_some_and(u8::is_ascii_lowercase)
+        && !line.starts_with(b"=cut")
+    {
+        return Some(if line.starts_with(b"=begin") && line.len() == 6 {
+            b"=end"
+        } else {
+            b"=cut"
+        });
+    }
+    if line.starts_with(b"#[=") && memmem::find(line, b"]=").is_none() {
+        return Some(b"]=");
+    }
     if line.starts_with(b"--[[") && memmem::find(line, b"]]").is_none() {
         return Some(b"]]");
     }
@@ -195,11 +229,22 @@ fn is_foreign(line: &[u8]) -> bool {
         || line.starts_with(b"Traceback (most recent call last)")
         || line.starts_with(b"+++ ")
         || is_commit(line)
+        || is_blamed(line)
 }
 
 fn is_commit(line: &[u8]) -> bool {
     line.strip_prefix(b"commit ")
         .is_some_and(|id| id.len() >= 40 && id[..40].iter().all(u8::is_ascii_hexdigit))
+}
+
+/// `0123abcd (Name 2026-01-02 12) code`, `^0123abc file 12) code`
+fn is_blamed(line: &[u8]) -> bool {
+    let id = line.strip_prefix(b"^").unwrap_or(line);
+    let length = id.iter().take_while(|b| b.is_ascii_hexdigit()).count();
+    let Some(b' ') = id.get(length) else { return false };
+    let Some(close) = memchr(b')', id) else { return false };
+    let number = id[..close].iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    (7..=40).contains(&length) && number > 0 && close < 200
 }
 
 /// Lines of reports on code: traces, diagnostics, search hits, listings.
@@ -234,7 +279,21 @@ fn is_hit(line: &[u8]) -> bool {
     let named = !path.is_empty()
         && path.iter().all(|b| is_word(*b) || matches!(b, b'/' | b'.' | b'-' | b'+' | b'@'))
         && (path.contains(&b'.') || path.contains(&b'/'));
-    named && number > 0 && matches!(line.get(colon + 1 + number), Some(b':' | b'-' | b' '))
+    let behind = &line[colon + 1..];
+    let sited = number > 0 && matches!(behind.get(number), Some(b':' | b'-' | b' '));
+    let prefixed = path.contains(&b'/') || is_source_name(path);
+    named && (sited || prefixed && !matches!(behind.first(), None | Some(b':' | b'/' | b'=')))
+}
+
+/// Whether a file's name ends as those of sources and documents do.
+fn is_source_name(path: &[u8]) -> bool {
+    let Some(dot) = memrchr(b'.', path) else { return false };
+    let ends: [&[u8]; 24] = [
+        b"py", b"rs", b"go", b"js", b"ts", b"tsx", b"java", b"c", b"cc", b"cpp", b"h", b"rb",
+        b"php", b"kt", b"swift", b"lua", b"sh", b"sql", b"md", b"txt", b"json", b"yml", b"toml",
+        b"css",
+    ];
+    ends.contains(&&path[dot + 1..])
 }
 
 fn is_comment(line: &[u8]) -> bool {
@@ -268,7 +327,13 @@ fn is_text(line: &[u8]) -> bool {
             return line.get(1).is_some_and(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
                 || is_section(line);
         }
-        b'0'..=b'9' => return !matches!(last, b',' | b')' | b']'),
+        b'0'..=b'9' => {
+            let digits = line.iter().take_while(|b| b.is_ascii_digit()).count();
+            let joint = line.get(digits).copied().unwrap_or(b' ');
+            return matches!(joint, b'-' | b'/' | b'.' | b'T')
+                || matches!(joint, b':' | b' ')
+                    && line.get(digits + 1).is_some_and(|b| b.is_ascii_alphanumeric());
+        }
         _ => {}
     }
     if !line[0].is_ascii() {
@@ -292,6 +357,43 @@ fn is_text(line: &[u8]) -> bool {
         .count();
     let all = line.split(|&b| b == b' ').filter(|w| !w.is_empty()).count();
     words >= 3 && words * 3 >= all * 2
+}
+
+/// Whether a line names a target and what it depends on.
+fn is_rule(line: &[u8]) -> bool {
+    let Some(colon) = line.iter().position(|&b| matches!(b, b':' | b'=' | b' ' | b'(')) else {
+        return false;
+    };
+    let target = &line[..memchr(b':', line).unwrap_or(colon)];
+    let plain = |b: &u8| is_word(*b) || b"./%-+ \t(){}".contains(b);
+    let after = &line[target.len()..];
+    let block: [&[u8]; 8] =
+        [b"else", b"try", b"finally", b"default", b"public", b"private", b"protected", b"except"];
+    !target.is_empty()
+        && target.iter().all(plain)
+        && (!target.contains(&b'(') || target.contains(&b'$'))
+        && after.starts_with(b":")
+        && !after.starts_with(b":=")
+        && !matches!(
+            super::words::word(line),
+            b"if" | b"for" | b"while" | b"class" | b"def" | b"case" | b"with" | b"elif"
+        )
+        && !block.contains(&target.trim_ascii())
+}
+
+/// Whether a line of a recipe is a command: silenced, with variables or by a usual name.
+fn is_command(line: &[u8]) -> bool {
+    let has = |part: &str| memmem::find(line, part.as_bytes()).is_some();
+    let usual: [&[u8]; 16] = [
+        b"cd", b"rm", b"mkdir", b"echo", b"cp", b"gcc", b"python", b"python3", b"go", b"cargo",
+        b"npm", b"docker", b"make", b"install", b"for", b"if",
+    ];
+    matches!(line[0], b'@')
+        || has("$(")
+        || has("${")
+        || has("$@")
+        || has("$<")
+        || (usual.contains(&super::words::word(line)) && has(" "))
 }
 
 /// `[section]`
@@ -322,22 +424,44 @@ fn word_path(line: &[u8]) -> usize {
     line.iter().take_while(|b| is_word(**b) || matches!(b, b'.' | b':')).count()
 }
 
+/// Whether a source that begins with a tag is markup, rather than code in an envelope.
+fn is_markup(source: &[u8]) -> bool {
+    let source = source.trim_ascii_start();
+    if [&b"=head"[..], b"=pod", b"=encoding"].iter().any(|mark| source.starts_with(mark)) {
+        return true;
+    }
+    if !source.starts_with(b"<") || source.starts_with(b"<?php") || source.starts_with(b"<?=") {
+        return false;
+    }
+    let shown = &source[..source.len().min(HEAD_BYTES)];
+    let (mut tags, mut lines) = (0, 0);
+    for line in shown.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).filter(|l| !l.is_empty()) {
+        lines += 1;
+        tags += usize::from(line[0] == b'<' && !line.starts_with(b"<<"));
+    }
+    tags > 4 && tags * 12 > lines
+}
+
 /// Judges the evidence.
 fn verdict(evidence: &Evidence, source: &[u8]) -> Option<Language> {
     let mut votes = evidence.votes.clone();
     if let Some(language) = shebang(source) {
         votes.add(language, 20);
     }
-    settle(&mut votes);
-    let (language, points) = votes.best();
-    let Evidence { code, text, neutral, clues, foreign, .. } = *evidence;
-    if foreign >= 2 || points < 3 {
-        return None;
+    let Evidence { code, text, neutral, clues, foreign, semicolons, inner_docs, .. } = *evidence;
+    if code == 0 {
+        votes.add(Language::Rust, inner_docs);
     }
     let all = code + text + neutral;
-    let dense = code * 100 >= all * 35 && code >= text * 2;
-    let distinct = points * 4 >= clues && points >= 4.max(all / 25);
-    (dense && distinct).then_some(language)
+    settle(&mut votes, semicolons, all);
+    let (language, points) = votes.best();
+    if foreign >= 2 || points < 3 || is_markup(source) {
+        return None;
+    }
+    let strong = points >= 4.max(all / 60) && points * 4 >= clues || all == code && points >= 3;
+    let dense = code * 8 >= all || points * 4 >= all;
+    let clear = code >= text * 2 || points >= text;
+    (strong && dense && clear).then_some(language)
 }
 
 /// The language of the interpreter in the first line.
@@ -359,18 +483,37 @@ fn shebang(source: &[u8]) -> Option<Language> {
     names.iter().find(|(name, _)| memmem::find(line, name.as_bytes()).is_some()).map(|&(_, l)| l)
 }
 
-/// Gives a language that extends another what speaks for both.
-fn settle(votes: &mut Votes) {
-    let extensions = [
-        (Language::TypeScript, Language::JavaScript, 4),
-        (Language::Scss, Language::Css, 3),
-        (Language::ObjectiveC, Language::C, 3),
+/// Weighs what speaks for several languages.
+fn settle(votes: &mut Votes, semicolons: u32, lines: u32) {
+    use Language::{
+        C, CSharp, Cpp, Css, Dart, Elixir, Go, Groovy, Hcl, Java, JavaScript, Kotlin, Lua,
+        Makefile, ObjectiveC, Perl, Php, PowerShell, Python, R, Ruby, Scala, Scss, Shell, Swift,
+        TypeScript,
+    };
+    // Most languages end every statement with a semicolon, or none.
+    let ended: &[Language] = &[C, Cpp, CSharp, Java, Dart, Perl, Php, Css];
+    let bare: &[Language] = &[
+        Python, Ruby, Kotlin, Swift, Go, Lua, Shell, Scala, Groovy, Hcl, Makefile, R, Elixir,
+        PowerShell,
     ];
-    for (extension, base, needed) in extensions {
+    if lines >= 12 {
+        if semicolons * 33 < lines {
+            ended.iter().for_each(|&language| votes.halve(language));
+        } else if semicolons * 5 > lines {
+            bare.iter().for_each(|&language| votes.halve(language));
+        }
+    }
+    if votes.of(Php) > 0 && votes.of(Php) < 20 + votes.of(Perl) {
+        // Seldom without its opening tag, which is worth twenty.
+        votes.halve(Php);
+    }
+    // A language that extends another inherits what speaks for it.
+    for (extension, base, share) in
+        [(TypeScript, JavaScript, 16), (Scss, Css, 30), (ObjectiveC, C, 30)]
+    {
         let own = votes.of(extension);
-        if own >= needed {
+        if own >= 2 && own * share >= votes.of(base) {
             votes.add(extension, votes.of(base));
         }
     }
-    // What is only C speaks for C++ in the same measure, so that any mark of C++ decides.
 }

@@ -3,7 +3,7 @@
 use super::braces::{C_LIKE, Dialect, End, Hash, Opens, Quote, Statement};
 use super::heads::{Head, callable, is_control, keyword_head, unannotated};
 use super::outline::{Outline, Rank};
-use super::words::{after_word, is_word, quoted, uncommented, word, word_len};
+use super::words::{after_word, is_word, quoted, uncommented, upto, word, word_len};
 
 pub(super) const JAVA: Dialect = Dialect { triple: true, statement: java, ..C_LIKE };
 pub(super) const CSHARP: Dialect =
@@ -66,10 +66,17 @@ fn typed(text: &[u8], statement: &Statement<'_>, outline: &mut Outline) -> Optio
     let keywords: &[&[u8]] =
         &[b"class", b"interface", b"enum", b"record", b"struct", b"mixin", b"trait"];
     let rank = if statement.inside { Rank::Member } else { Rank::Top };
-    let (marked, at) = match text.strip_prefix(b"@interface ") {
-        Some(_) => (&text[1..], statement.at),
-        None => (text, statement.at),
-    };
+    let at = statement.at;
+    // `public @interface Name` declares an annotation.
+    if let Some(mark) = memchr::memmem::find(text, b"@interface ") {
+        let before = text[..mark].split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
+        let name = text[mark + 11..].trim_ascii_start();
+        if before.into_iter().all(|word| MODIFIERS.contains(&word)) && word_len(name) > 0 {
+            outline.symbol(rank, at, upto(text, &name[word_len(name)..]));
+            return Some(Opens::Type);
+        }
+    }
+    let marked = text;
     let mut head = keyword_head(marked, MODIFIERS, keywords)?;
     if matches!(head.name, b"class" | b"struct") {
         // `record class Name`, `mixin class Name`
@@ -109,10 +116,15 @@ fn function(text: &[u8]) -> Option<Head<'_>> {
                 b'<' | b'>' | b'[' | b']' | b'.' | b',' | b'?' | b'&' | b'@' | b'*' | b'(' | b')'
             )
     });
-    let constructor = before.trim_ascii().is_empty() && head.name[0].is_ascii_uppercase();
+    let constructor = before.trim_ascii().is_empty()
+        && head.name[0].is_ascii_uppercase()
+        && head.name.iter().any(u8::is_ascii_lowercase);
     let typed = !before.trim_ascii().is_empty() && !before.ends_with(b".");
-    let fine =
-        plain && (constructor || typed) && !is_control(head.name) && !is_control(word(before));
+    let fine = plain
+        && (constructor || typed)
+        && !is_control(head.name)
+        && !is_control(word(before))
+        && head.name != b"operator";
     fine.then_some(head)
 }
 

@@ -22,10 +22,12 @@ pub(super) enum Rank {
     Top,
     /// A macro or an alias: at the top level too, but many of them must not hide the functions.
     Minor,
-    /// Inside a type, or declared only under a condition.
+    /// Inside a type.
     Member,
     /// A function that is only announced here.
     Prototype,
+    /// Inside a function or a condition: shown only where nothing stands at the top level.
+    Nested,
 }
 
 /// Collects imports and declarations in source order.
@@ -34,7 +36,7 @@ pub(super) struct Outline {
     imports: Vec<String>,
     import_set: Seen,
     /// For each rank, the first heads, each with its position.
-    kept: [Vec<(usize, String)>; 4],
+    kept: [Vec<(usize, String)>; 5],
     top_set: Seen,
 }
 
@@ -58,13 +60,13 @@ impl Outline {
                     kept.push((at, folded(head)));
                 }
             }
-            Rank::Member | Rank::Prototype if kept.len() < SYMBOLS => {
+            Rank::Member | Rank::Prototype | Rank::Nested if kept.len() < SYMBOLS => {
                 let head = folded(head);
                 if kept.iter().all(|(_, other)| *other != head) {
                     kept.push((at, head));
                 }
             }
-            Rank::Member | Rank::Prototype => {}
+            Rank::Member | Rank::Prototype | Rank::Nested => {}
         }
     }
 
@@ -74,7 +76,10 @@ impl Outline {
     }
 
     pub(super) fn finish(self, language: Language) -> Code {
-        let [mut heads, minor, members, mut prototypes] = self.kept;
+        let [mut heads, minor, members, mut prototypes, nested] = self.kept;
+        if heads.is_empty() {
+            heads = nested;
+        }
         prototypes.retain(|(_, head)| heads.iter().all(|(_, other)| name(other) != name(head)));
         for more in [minor, members, prototypes] {
             let room = SYMBOLS - heads.len();

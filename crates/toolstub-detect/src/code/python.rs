@@ -36,9 +36,9 @@ pub(super) fn outline(source: &[u8], outline: &mut Outline) {
             if line.indent <= level {
                 inner = Some(line.indent);
                 match open {
-                    Block::Class => member(&line, outline),
+                    Block::Class => declare(&line, Rank::Member, outline),
                     Block::Condition if is_import(line.text) => import(&line, &mut lines, outline),
-                    Block::Condition => member(&line, outline),
+                    Block::Condition => declare(&line, Rank::Nested, outline),
                     Block::Function => {}
                 }
             }
@@ -137,12 +137,6 @@ fn top(line: &Line<'_>, lines: &mut Lines<'_>, outline: &mut Outline) -> Block {
         }
         b"if" | b"try" | b"else" | b"elif" | b"except" | b"with" | b"finally" => Block::Condition,
         _ => Block::Function,
-    }
-}
-
-fn member(line: &Line<'_>, outline: &mut Outline) {
-    if outline.has_room_for(Rank::Member) {
-        declare(line, Rank::Member, outline);
     }
 }
 

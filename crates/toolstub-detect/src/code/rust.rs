@@ -73,7 +73,7 @@ fn rust(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
                 return Some(Opens::Type);
             }
             b"mod" if open && name > 0 => {
-                outline.symbol(Rank::Member, at, head());
+                outline.symbol(Rank::Nested, at, head());
                 return Some(Opens::Body);
             }
             b"macro_rules" | b"macro" => {

@@ -32,7 +32,8 @@ fn protobuf(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
         }
         if let Some(rest) = after_word(text, b"extend") {
             let name = rest.iter().take_while(|b| !b.is_ascii_whitespace()).count();
-            outline.symbol(rank, statement.at, upto(text, &rest[name..]));
+            // It names no new thing, but may be all that a file has.
+            outline.symbol(Rank::Nested, statement.at, upto(text, &rest[name..]));
             return Some(Opens::Body);
         }
     }

@@ -7,7 +7,7 @@ use super::outline::{Outline, Rank};
 use super::words::{after_word, is_word, quoted, upto, word, word_len};
 
 fn rank(line: &Line<'_>) -> Rank {
-    if line.indent == 0 { Rank::Top } else { Rank::Member }
+    if line.indent == 0 { Rank::Top } else { Rank::Nested }
 }
 
 pub(super) fn shell(source: &[u8], outline: &mut Outline) {
