@@ -154,8 +154,7 @@ impl Folder {
     pub(crate) fn prune(&self, folder: &Key) -> Result<(), BackendError> {
         let pruned = self.check_folders_above(folder).and_then(|()| {
             check_folder(folder.as_str(), self.look_up(folder)?.file_type())?;
-            self.prune_below(&self.path(folder))
-                .map_err(|error| BackendError::classify(folder, error))
+            prune_below(&self.path(folder)).map_err(|error| BackendError::classify(folder, error))
         });
         self.remembered().clear();
         match pruned {
@@ -168,26 +167,6 @@ impl Folder {
         }
         if self.fsync {
             sync_dir(&path).map_err(|error| BackendError::classify(folder, error))?;
-        }
-        Ok(())
-    }
-
-    fn prune_below(&self, folder: &Path) -> io::Result<()> {
-        // The folders being read, from the outermost.
-        let mut open = vec![(folder.to_owned(), fs::read_dir(folder)?)];
-        while let Some((path, entries)) = open.last_mut() {
-            let Some(entry) = entries.next() else {
-                remove_if_empty(path);
-                open.pop();
-                continue;
-            };
-            let entry = entry?;
-            let path = entry.path();
-            if entry.file_type()?.is_dir() {
-                open.push((path.clone(), fs::read_dir(&path)?));
-            } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err()) {
-                fs::remove_file(&path)?;
-            }
         }
         Ok(())
     }
@@ -253,6 +232,27 @@ fn what(found: FileType) -> &'static str {
     } else {
         "a special file"
     }
+}
+
+/// Removes the empty folders below a folder, the folder itself, and the files that have no key.
+fn prune_below(folder: &Path) -> io::Result<()> {
+    // The folders being read, from the outermost.
+    let mut open = vec![(folder.to_owned(), fs::read_dir(folder)?)];
+    while let Some((path, entries)) = open.last_mut() {
+        let Some(entry) = entries.next() else {
+            remove_if_empty(path);
+            open.pop();
+            continue;
+        };
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            open.push((path.clone(), fs::read_dir(&path)?));
+        } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err()) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes a folder; says whether it is gone.

@@ -4,6 +4,7 @@ mod list;
 mod protocol;
 mod read;
 mod search;
+mod upkeep;
 
 use std::sync::Arc;
 
