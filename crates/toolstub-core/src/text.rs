@@ -148,6 +148,64 @@ impl CappedLine {
     }
 }
 
+/// An excerpt as a sample shows it, and how many bytes of the content it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The shown text; lines are separated by LF, everything invisible is escaped.
+    pub shown: String,
+    /// Bytes of the content that the excerpt covers.
+    pub bytes: usize,
+}
+
+/// The start of `bytes` in at most `cap` shown characters.
+pub fn sample_head(bytes: &[u8], cap: usize) -> Excerpt {
+    let mut excerpt = Excerpt { shown: String::new(), bytes: 0 };
+    let mut room = cap;
+    for (c, length) in chars_with_len(bytes) {
+        let shown = shown(c);
+        let Some(left) = room.checked_sub(shown.chars().count()) else { break };
+        room = left;
+        excerpt.shown.push_str(&shown);
+        excerpt.bytes += length;
+    }
+    excerpt
+}
+
+/// The end of `bytes` in at most `cap` shown characters.
+pub fn sample_tail(bytes: &[u8], cap: usize) -> Excerpt {
+    // A shown character takes at most four bytes of the content; starting a little earlier than
+    // needed lets an ill-formed sequence at the seam be read whole.
+    let start = bytes.len().saturating_sub(cap.saturating_mul(4).saturating_add(4));
+    let mut pieces: Vec<(String, usize)> =
+        chars_with_len(&bytes[start..]).map(|(c, length)| (shown(c), length)).collect();
+    let mut room = cap;
+    let kept = pieces.iter().rev().take_while(|(shown, _)| {
+        let left = room.checked_sub(shown.chars().count());
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
+    let kept = pieces.split_off(pieces.len() - kept.count());
+    Excerpt {
+        bytes: kept.iter().map(|(_, length)| length).sum(),
+        shown: kept.into_iter().map(|(shown, _)| shown).collect(),
+    }
+}
+
+fn shown(c: char) -> String {
+    match c {
+        '\n' => "\n".to_owned(),
+        c => sample_escape(c).unwrap_or_else(|| c.to_string()),
+    }
+}
+
+fn chars_with_len(bytes: &[u8]) -> impl Iterator<Item = (char, usize)> + '_ {
+    bytes.utf8_chunks().flat_map(|chunk| {
+        let bad = (!chunk.invalid().is_empty())
+            .then_some((char::REPLACEMENT_CHARACTER, chunk.invalid().len()));
+        chunk.valid().chars().map(|c| (c, c.len_utf8())).chain(bad)
+    })
+}
+
 /// What a character becomes in a sample: itself, or a visible escape such as `\x1b` or `\u{202e}`.
 ///
 /// Escaped are control, bidi control, zero-width and line-separating characters. LF is left to the
@@ -196,6 +254,20 @@ mod tests {
         cleans("漢字漢字漢字", 5, "漢字...");
         cleans("abcd", 2, "..");
         cleans("abcd", 0, "");
+    }
+
+    #[test]
+    fn excerpts_count_what_is_shown() {
+        let bytes = b"a\n\x00b\xffc";
+        let head = |cap| sample_head(bytes, cap);
+        assert_eq!(head(99).shown, "a\n\\x00b\u{fffd}c");
+        assert_eq!(head(99).bytes, bytes.len());
+        assert_eq!(head(6), Excerpt { shown: "a\n\\x00".to_owned(), bytes: 3 });
+        assert_eq!(head(5), Excerpt { shown: "a\n".to_owned(), bytes: 2 });
+        assert_eq!(sample_tail(bytes, 3), Excerpt { shown: "b\u{fffd}c".to_owned(), bytes: 3 });
+        assert_eq!(sample_tail(bytes, 6).bytes, 3);
+        assert_eq!(sample_tail(bytes, 7).bytes, 4);
+        assert_eq!(sample_tail(bytes, 0).bytes, 0);
     }
 
     #[test]

@@ -1,6 +1,17 @@
 //! Text: everything that people read and nothing else claims.
 
+use memchr::memchr_iter;
+use toolstub_core::text::is_white_space_byte;
+
 use crate::census::Census;
+use crate::distinct::Distinct;
+
+/// How many section headers are kept.
+const MAX_HEADERS: usize = 18;
+/// How much of a header is kept, in bytes: more than is ever shown.
+const HEADER_BYTES: usize = 800;
+/// The shortest line in capitals that is a header, in characters.
+const MIN_CAPITALS: usize = 7;
 
 /// The evidence of text; its ends stand in the census.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,6 +24,185 @@ pub struct Text {
     pub header_count: u64,
 }
 
-pub(crate) fn scan(_content: &[u8], _census: &Census) -> Text {
-    Text::default()
+pub(crate) fn scan(content: &[u8], _census: &Census) -> Text {
+    let mut headers = Headers::default();
+    let mut start = 0;
+    for end in memchr_iter(b'\n', content).chain([content.len()]) {
+        headers.line(&content[start..end]);
+        start = end + 1;
+    }
+    Text {
+        words: count_words(content),
+        headers: headers.first,
+        header_count: headers.distinct.count().at_least,
+    }
+}
+
+/// The section headers found so far.
+#[derive(Debug, Default)]
+struct Headers {
+    /// The mark and length of the code fence that is open.
+    fence: Option<(u8, usize)>,
+    first: Vec<String>,
+    distinct: Distinct,
+}
+
+impl Headers {
+    fn line(&mut self, line: &[u8]) {
+        let indent = line.iter().take_while(|&&byte| byte == b' ').count();
+        let Some(&first) = line.get(indent) else { return };
+        match first {
+            b'`' | b'~' if indent <= 3 => self.fence_line(&line[indent..], first),
+            _ if self.fence.is_some() => {}
+            b'#' if indent <= 3 && is_heading(&line[indent..]) => self.add(line),
+            b'A'..=b'Z' | b'0'..=b'9' | b':' | b'_' | b'-' if is_capitals(line) => self.add(line),
+            _ => {}
+        }
+    }
+
+    fn fence_line(&mut self, line: &[u8], mark: u8) {
+        let length = line.iter().take_while(|&&byte| byte == mark).count();
+        if length < 3 {
+            return;
+        }
+        self.fence = match self.fence {
+            None => Some((mark, length)),
+            // A fence is closed by its own mark, at least as long, with nothing behind it.
+            Some((open, needed))
+                if open == mark
+                    && length >= needed
+                    && line[length..].iter().all(|&byte| is_white_space_byte(byte)) =>
+            {
+                None
+            }
+            open => open,
+        };
+    }
+
+    fn add(&mut self, line: &[u8]) {
+        let line = line.trim_ascii();
+        if self.distinct.insert(line) && self.first.len() < MAX_HEADERS {
+            let kept = &line[..line.len().min(HEADER_BYTES)];
+            self.first.push(String::from_utf8_lossy(kept).into_owned());
+        }
+    }
+}
+
+/// Whether a line that begins with `#` is a Markdown heading with words in it.
+fn is_heading(line: &[u8]) -> bool {
+    let marks = line.iter().take_while(|&&byte| byte == b'#').count();
+    let rest = &line[marks..];
+    marks <= 6
+        && matches!(rest.first(), Some(b' ' | b'\t'))
+        && !rest.trim_ascii().iter().all(|&byte| byte == b'#')
+}
+
+fn is_capitals(line: &[u8]) -> bool {
+    let allowed = |byte: &u8| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b' ' | b':' | b'_' | b'-');
+    let line = line.trim_ascii();
+    line.len() >= MIN_CAPITALS
+        && line.iter().all(allowed)
+        && line.iter().any(u8::is_ascii_uppercase)
+}
+
+/// Counts the runs of characters that are not white space.
+fn count_words(bytes: &[u8]) -> u64 {
+    const BLOCK: usize = 64;
+    let mut words = 0;
+    let mut after_space = true;
+    let mut rest = bytes;
+    loop {
+        // Whole ASCII blocks go through a loop that the compiler turns into vector code.
+        while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
+            if !block.is_ascii() {
+                break;
+            }
+            let mut space = [0_u8; BLOCK + 1];
+            space[0] = u8::from(after_space);
+            for (flag, &byte) in space[1..].iter_mut().zip(block) {
+                *flag = u8::from(is_white_space_byte(byte));
+            }
+            let starts: u8 = (0..BLOCK).map(|i| space[i] & (space[i + 1] ^ 1)).sum();
+            words += u64::from(starts);
+            after_space = space[BLOCK] == 1;
+            rest = tail;
+        }
+        // The block with other characters, and the last one, go a character at a time.
+        let stop = rest.len().saturating_sub(BLOCK - 1);
+        if rest.is_empty() {
+            return words;
+        }
+        while rest.len() >= stop.max(1) {
+            let space = white_space_len(rest);
+            if space > 0 {
+                after_space = true;
+                rest = &rest[space..];
+            } else {
+                words += u64::from(std::mem::replace(&mut after_space, false));
+                rest = &rest[1..];
+            }
+        }
+    }
+}
+
+/// The length of the white space character at the start of `bytes`; 0 if there is none.
+fn white_space_len(bytes: &[u8]) -> usize {
+    match bytes {
+        [byte, ..] if byte.is_ascii() => usize::from(is_white_space_byte(*byte)),
+        [0xc2, 0x85 | 0xa0, ..] => 2,
+        [0xe1, 0x9a, 0x80, ..]
+        | [0xe2, 0x80, 0x80..=0x8a | 0xa8 | 0xa9 | 0xaf, ..]
+        | [0xe2, 0x81, 0x9f, ..]
+        | [0xe3, 0x80, 0x80, ..] => 3,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use toolstub_core::text::is_white_space;
+
+    use super::*;
+
+    #[track_caller]
+    fn has_headers(text: &str, expected: &[&str]) {
+        let found = scan(text.as_bytes(), &Census::default());
+        assert_eq!(found.headers, expected);
+    }
+
+    #[test]
+    fn headings_and_capitals_are_headers() {
+        has_headers("# One\ntext\n## Two ##\n#no\n####### seven\n# One\n", &["# One", "## Two ##"]);
+        has_headers(
+            "SYNOPSIS\nNAME\n  OPTIONS: A_B-2\n-------\n1234567\n",
+            &["SYNOPSIS", "OPTIONS: A_B-2"],
+        );
+    }
+
+    #[test]
+    fn nothing_in_a_fence_is_a_header() {
+        has_headers("```sh\n# no\n~~~\nNO HEADER\n```\n# yes\n~~~~\n# no\n~~~\n", &["# yes"]);
+    }
+
+    #[test]
+    fn every_white_space_character_is_known() {
+        for c in (0..=0x10_ffff).filter_map(char::from_u32) {
+            let mut buffer = [0; 4];
+            let bytes = c.encode_utf8(&mut buffer).as_bytes();
+            let expected = if is_white_space(c) { bytes.len() } else { 0 };
+            assert_eq!(white_space_len(bytes), expected, "{c:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_runs_between_white_space(
+            pieces in prop::collection::vec("[a-c \n\u{a0}\u{3000}\u{1c}é漢]{0,40}", 0..12)
+        ) {
+            let text = pieces.concat();
+            let expected = text.split(is_white_space).filter(|word| !word.is_empty()).count();
+            prop_assert_eq!(count_words(text.as_bytes()), expected as u64);
+        }
+    }
 }

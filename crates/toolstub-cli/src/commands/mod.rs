@@ -1,0 +1,48 @@
+//! The subcommands, one module each.
+
+mod list;
+mod purge;
+mod put;
+mod read;
+mod rm;
+mod search;
+mod stub;
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+use crate::config::Config;
+use crate::context::Context;
+use crate::failure::{Failure, NOT_FOUND};
+
+/// How a command that did its work ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Done.
+    Done,
+    /// Nothing was found.
+    Nothing,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::SUCCESS,
+            Outcome::Nothing => Self::from(NOT_FOUND),
+        }
+    }
+}
+
+pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
+    let Args { json, store, session, event, command } = args;
+    let context = Context { json, config: Config::load()?, store, session, event };
+    match command {
+        Command::Stub(args) => stub::run(&args, &context),
+        Command::Put(args) => put::run(&args, &context),
+        Command::Read(args) => read::run(&args, &context),
+        Command::Search(args) => search::run(&args, &context),
+        Command::List(args) => list::run(args, &context),
+        Command::Rm(args) => rm::run(&args, &context),
+        Command::Purge(args) => purge::run(&args, &context),
+    }
+}

@@ -1,0 +1,173 @@
+//! What is a table, what is none, and what is said of tables.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn scanned(text: &str) -> Option<Table> {
+    scan(text.as_bytes(), &Census::of(text.as_bytes(), 0))
+}
+
+#[track_caller]
+fn table(text: &str) -> Table {
+    scanned(text).unwrap_or_else(|| panic!("no table: {text:?}"))
+}
+
+#[track_caller]
+fn is_table(text: &str, columns: &[&str], rows: u64) {
+    let table = table(text);
+    assert_eq!(table.columns, columns, "{text:?}");
+    assert!(table.header, "{text:?}");
+    assert_eq!(table.rows, rows, "{text:?}");
+}
+
+#[track_caller]
+fn is_headless(text: &str, width: u64, rows: u64) {
+    let table = table(text);
+    assert!(!table.header, "{text:?}");
+    assert_eq!((table.column_count, table.rows), (width, rows), "{text:?}");
+}
+
+#[track_caller]
+fn is_none(text: &str) {
+    assert_eq!(scanned(text), None, "{text:?}");
+}
+
+/// `count` lines, each made from its number.
+fn lines(count: u32, line: impl Fn(u32) -> String) -> String {
+    (0..count).map(|i| line(i) + "\n").collect()
+}
+
+#[test]
+fn plain_tables_have_a_header() {
+    is_table("id,name\n1,ann\n2,bob\n", &["id", "name"], 2);
+    is_table("name,email\nann,ann@x.org\nbob,bob@x.org\n", &["name", "email"], 2);
+    is_table("a\tb\n1\tx y\n", &["a", "b"], 1);
+    is_table("x;y;z\n1,5;a;b\n2,5;a;c\n", &["x", "y", "z"], 2);
+    is_table("name, age, city\nann, 30, york\nbob, 41, bath\n", &["name", "age", "city"], 2);
+    is_table("Country,1990,1991\nA,1,2\nB,3,4\n", &["Country", "1990", "1991"], 2);
+}
+
+#[test]
+fn quotes_enclose_delimiters_line_breaks_and_quotes() {
+    is_table("\u{feff}\"id\",\"a, b\"\n1,\"x\ny\"\n2,\"say \"\"hi\"\"\"\n", &["id", "a, b"], 2);
+    let table = table("Year, \"Title\"\n1968, \"Hi, Mom!\"\n1970,  \"x\"\n");
+    assert_eq!(table.first_row, ["1968", "Hi, Mom!"]);
+}
+
+#[test]
+fn a_quote_inside_a_cell_is_literal() {
+    is_table(&format!("size,n\n{}", lines(50, |i| format!("{i}\" pipe,{i}"))), &["size", "n"], 50);
+    is_table("a\tb\n\"x\t1\ny\t2\nz\t3\n", &["a", "b"], 3);
+    is_table("a\tb\n\"x\ty\"\t1\n\"x\ty\"\t2\n", &["a", "b"], 2);
+}
+
+#[test]
+fn an_open_quote_does_not_swallow_the_table() {
+    is_table("a,b\n\"x,1\ny,2\nz,3\n", &["a", "b"], 3);
+}
+
+#[test]
+fn a_first_row_of_values_is_data() {
+    is_headless("1,rock,10\n2,pop,20\n3,jazz,30\n", 3, 3);
+    is_headless("47\t0\tsrc/a.c\n3\t1\tsrc/b.c\n", 3, 2);
+    is_headless("4\tnode/x\n8\tnode/y z\n", 2, 2);
+    is_headless("M\tsrc/a.rs\nM\tsrc/b.rs\nA\tsrc/c.rs\n", 2, 3);
+    is_headless("a1b2c3d\tfix the thing\ne4f5a6b\tadd a test\n0123abc\tdrop it\n", 2, 3);
+}
+
+#[test]
+fn comments_and_footers_are_no_rows() {
+    let table = table("# made today\n#\nid,v\n1,2\n3,4\n(2 rows)\n");
+    assert_eq!((table.rows, table.preamble_lines, table.ragged_rows), (2, 2, 0));
+    is_table("#fields\tts\tid\n#types\ttime\tstring\n1.5\ta\n2.5\tb\n#close\n", &["ts", "id"], 2);
+    is_table("# comment\n# CPU,Core\n0,0\n1,0\n", &["CPU", "Core"], 2);
+    is_headless("#ff0000,1\n#00ff00,2\n", 2, 2);
+    is_table("Report\n\nid,v,w\n1,2,3\n3,4,5\n5,6,7\n", &["id", "v", "w"], 3);
+}
+
+#[test]
+fn a_few_ragged_rows_are_counted() {
+    let text = format!("a,b,c\n{}1,2\n", lines(99, |i| format!("{i},x,y")));
+    let table = table(&text);
+    assert_eq!((table.rows, table.column_count, table.ragged_rows), (100, 3, 1));
+    is_none(&format!("a,b,c\n{}1,2\n1,2\n", lines(40, |i| format!("{i},x,y"))));
+}
+
+#[test]
+fn a_header_of_another_width_is_still_the_header() {
+    let text = format!("a,b,c,made by x\n{}", lines(99, |i| format!("{i},x,y")));
+    let table = table(&text);
+    assert_eq!((table.rows, table.column_count, table.ragged_rows), (99, 3, 0));
+}
+
+#[test]
+fn regular_texts_are_no_tables() {
+    is_none(&lines(40, |i| format!("On day {i} we walked, talked, and went home.")));
+    is_none(&lines(40, |i| format!("2026-01-02 10:00:{i:02},123 INFO started worker {i}")));
+    is_none(&lines(40, |i| format!("{i:6}\tlet x = {i};")));
+    is_none(&lines(40, |i| format!("src/main.rs:{i}:use a, b")));
+    is_none(&lines(40, |i| format!("Smith{i}, John")));
+    is_none(&lines(40, |i| format!("INSERT INTO t VALUES ({i}, 'a', 2);")));
+    is_none(&lines(40, |i| format!("('a{i}', {i}),")));
+    is_none(&lines(40, |i| format!("level=info, id={i}, msg=ok")));
+    is_none(&lines(40, |i| format!("    \"item{i}\",")));
+    is_none(&lines(40, |i| format!("\tcall(x, {i})")));
+    is_none(&lines(40, |i| format!("pkg{i}/stable,now 1.{i} amd64 [installed]")));
+    is_none(&lines(40, |i| format!("\u{1b}[01;34mdir{i}\u{1b}[0m")));
+    is_none(&lines(40, |i| format!("{i},123 bytes sent to host{i}")));
+    is_none(&lines(40, |i| format!("    int x{i} = {i}; // {i}")));
+    is_none("Hello, world\nBye, all\n");
+    is_none("a,b,c\n");
+    is_none("\n\n");
+}
+
+#[test]
+fn blank_lines_are_no_rows() {
+    is_table("a,b\n\n1,2\n  \n3,4\n\n", &["a", "b"], 2);
+    is_table("a\tb\n\t\n1\t2\n", &["a", "b"], 1);
+}
+
+#[test]
+fn carriage_returns_belong_to_the_line_end() {
+    let table = table("a,b\r\n1,x\r\n2,y\r\n");
+    assert_eq!(table.columns, ["a", "b"]);
+    assert_eq!(table.first_row, ["1", "x"]);
+}
+
+proptest! {
+    /// The reference reader agrees on every table that it reads as regular.
+    #[test]
+    fn rows_and_names_agree_with_the_csv_crate(
+        names in prop::collection::hash_set("[a-z]{1,8}( [a-z]{1,4})?", 2..6),
+        cells in prop::collection::vec("[A-Z][a-zA-Z ,\"\n;é]{0,11}x", 12..60),
+    ) {
+        let width = names.len();
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&names).unwrap();
+        for (index, row) in cells.chunks_exact(width).enumerate() {
+            // A number in front makes the table plain to see.
+            let row = std::iter::once(index.to_string()).chain(row[1..].iter().cloned());
+            writer.write_record(row).unwrap();
+        }
+        let bytes = writer.into_inner().unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let count = cells.len() / width;
+        let table = scanned(&text);
+        prop_assert!(table.is_some(), "{}", text);
+        let table = table.unwrap();
+        prop_assert_eq!(table.rows, count as u64, "{}", text);
+        prop_assert_eq!(table.columns, names.into_iter().collect::<Vec<_>>());
+        prop_assert_eq!(table.ragged_rows, 0);
+    }
+
+    #[test]
+    fn no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        scan(&bytes, &Census::of(&bytes, 0));
+    }
+
+    #[test]
+    fn no_text_is_too_odd(text in "[a,;\t\"\n#( 1\r]{0,200}") {
+        scanned(&text);
+    }
+}

@@ -1,0 +1,145 @@
+//! Whether regular rows are a table, and whether the first of them is its header.
+
+use super::Delimiter;
+use super::cell::Class;
+use super::rows::Cell;
+use super::survey::{Column, Look, Survey};
+
+/// What commas and semicolons must score to be taken for delimiters.
+const ENOUGH: i32 = 3;
+
+/// Whether regular rows look like a table: prose and logs can be regular, too.
+pub(super) fn is_table(survey: &Survey, delimiter: Delimiter) -> bool {
+    let look = &survey.look;
+    if look.rows == 0 {
+        return false;
+    }
+    let width = survey.width();
+    if is_something_else(survey, width, delimiter) {
+        return false;
+    }
+    if delimiter == Delimiter::Tab {
+        return true;
+    }
+    score(survey, width) >= ENOUGH
+}
+
+/// Whether at least `percent` of the rows show a sign.
+fn most(look: &Look, rows: u64, percent: u64) -> bool {
+    rows * 100 >= look.rows * percent
+}
+
+/// Regular texts that are no tables, each with the sign that gives it away.
+fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool {
+    let look = &survey.look;
+    let is_empty = |cell: Option<&Cell>| cell.is_some_and(|cell| cell.text.trim_ascii().is_empty());
+    let numbered = survey.first.first().is_some_and(|cell| Class::of(&cell.text) == Class::Number);
+    let indented = delimiter == Delimiter::Tab && width == 2 && most(look, look.indented, 10);
+    let listing =
+        numbered && most(look, look.consecutive, 90) && (most(look, look.padded, 50) || indented);
+    let columns = &look.columns[..look.columns.len().min(width as usize)];
+    let keyed = columns.iter().filter(|column| most(look, column.keyed, 90)).count();
+    let coloured = most(look, look.escapes, 10);
+    let split = most(look, look.unpaired, 30);
+    let hits = most(look, look.located, 80);
+    let numbers = width == 2 && most(look, look.split_numbers, 80);
+    let statements = delimiter != Delimiter::Semicolon && most(look, look.statements, 50);
+    let indentation = is_empty(survey.first.first()) && most(look, look.empty_first, 90);
+    let list = width == 2 && is_empty(survey.first.last()) && most(look, look.empty_last, 90);
+    let pairs = keyed * 2 >= columns.len();
+    listing || pairs || coloured || split || hits || numbers || statements || indentation || list
+}
+
+/// How much rows look like a table, from what their cells are and how they are set.
+fn score(survey: &Survey, width: u64) -> i32 {
+    let look = &survey.look;
+    let columns = &look.columns[..look.columns.len().min(width as usize)];
+    let typed = columns.iter().filter(|column| column.is_typed()).count();
+    let values = columns.iter().filter(|column| column.filled > 0).count();
+    let spaced = look.spaced * 10 >= look.delimiters * 9;
+    let tight = look.spaced * 10 <= look.delimiters;
+    let quoted = look.needed_quotes > 0 || look.quoted_cells * 10 >= look.cells * 3;
+    let words = look.words / look.cells.max(1);
+    let listing =
+        width == 2 && look.words >= look.rows * (width + 2) && most(look, look.same_words + 1, 98);
+    let mut score = 0;
+    let mut weigh = |sign: bool, weight: i32| score += if sign { weight } else { 0 };
+    weigh(typed > 0, if spaced { 2 } else { 3 });
+    weigh(typed > 0 && typed == values && typed as u64 == width, 2);
+    weigh(quoted, 3);
+    weigh(tight, 2);
+    weigh(spaced, -2);
+    weigh(width == 3, 1);
+    weigh(width >= 4, 2);
+    weigh(has_header(&survey.first, columns), 2);
+    weigh(tight && survey.rows >= 10 && words <= 1, 1);
+    weigh(words > 3, -2);
+    weigh(words > 6, -3);
+    weigh(most(look, look.sentences, 30), -3);
+    weigh(listing, -4);
+    score
+}
+
+impl Column {
+    /// Whether the column holds values rather than words.
+    fn is_typed(&self) -> bool {
+        self.filled > 0 && self.typed * 10 >= self.filled * 8
+    }
+}
+
+/// Whether the first row names the columns that follow.
+pub(super) fn has_header(first: &[Cell], columns: &[Column]) -> bool {
+    let years = are_years(first);
+    let votes: i32 =
+        first.iter().zip(columns).map(|(cell, column)| vote(&cell.text, column, years)).sum();
+    votes > 0
+}
+
+/// What one column says: above zero that the first cell names it, below that it is a value.
+fn vote(first: &[u8], column: &Column, years: bool) -> i32 {
+    let first = first.trim_ascii();
+    let class = Class::of(first);
+    if class == Class::Empty {
+        return -1;
+    }
+    // A flag among other values is a name: `no`, `na`, `f`.
+    if class.is_typed() && (class != Class::Flag || column.flags * 10 >= column.filled * 8) {
+        return match () {
+            () if years && class == Class::Number => 1,
+            () if column.is_typed() => -8,
+            () => -4,
+        };
+    }
+    if column.filled == 0 {
+        return 1;
+    }
+    if column.is_typed() {
+        return 8;
+    }
+    if column.like_first > 0 {
+        return -6;
+    }
+    let has_digit = first.iter().any(u8::is_ascii_digit);
+    let words = first.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+    let plain = first.len() <= 40
+        && words <= 4
+        && !first.iter().any(|b| matches!(b, b'/' | b'\\' | b'@' | b'=' | b'<' | b'{'));
+    let mut vote = if plain { 2 } else { -2 };
+    if column.with_digit * 10 >= column.filled * 8 {
+        vote += if has_digit { -2 } else { 4 };
+    }
+    if first.len() >= 6 && column.long_as_first * 10 >= column.filled * 9 {
+        vote -= 4;
+    }
+    vote
+}
+
+/// Whether the numbers in the first row are consecutive years, as headings of a time series are.
+fn are_years(first: &[Cell]) -> bool {
+    let number =
+        |cell: &Cell| std::str::from_utf8(cell.text.trim_ascii()).ok()?.parse::<u32>().ok();
+    let years: Vec<u32> = first.iter().filter_map(number).collect();
+    years.len() >= 2
+        && years.iter().all(|year| (1000..=2999).contains(year))
+        && years.windows(2).all(|pair| pair[0] + 1 == pair[1])
+}

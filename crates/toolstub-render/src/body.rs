@@ -1,0 +1,112 @@
+//! The body: a synopsis, or the head of the original.
+
+use toolstub_core::Synopsis;
+use toolstub_core::text::sample_head;
+
+use crate::frame::{self, Style};
+
+/// How many lines a head has where the caller asks for none.
+const DEFAULT_HEAD_LINES: usize = 40;
+
+/// What stands between header and exploration.
+#[derive(Debug, Clone, Copy)]
+pub enum Body<'a> {
+    /// Typed style: the synopsis.
+    Synopsis(&'a Synopsis),
+    /// Head style: the first lines of the original.
+    Head(&'a Head),
+}
+
+impl Body<'_> {
+    pub(crate) fn style(&self) -> Style {
+        match self {
+            Self::Synopsis(_) => Style::Synopsis,
+            Self::Head(_) => Style::Head,
+        }
+    }
+
+    pub(crate) fn write(&self, text: &mut String) {
+        match self {
+            Self::Synopsis(synopsis) => {
+                write_items(text, frame::SYNOPSIS_HEADING, &synopsis.summary);
+                write_items(text, frame::STRUCTURE_HEADING, &synopsis.structure);
+                write_items(text, frame::NOTABLE_HEADING, &synopsis.notable_items);
+                write_sample(text, frame::SAMPLE_HEADING, &synopsis.sample);
+            }
+            Self::Head(head) => {
+                let heading =
+                    frame::head_heading(head.lines, head.all_lines, head.bytes, head.all_bytes);
+                write_sample(text, &heading, &head.shown);
+            }
+        }
+    }
+}
+
+/// The first lines of an original.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    shown: String,
+    lines: u64,
+    bytes: u64,
+    all_lines: u64,
+    all_bytes: u64,
+}
+
+impl Head {
+    /// Takes the first `head_lines` lines (40 where that is not positive), at most `preview_chars`
+    /// characters as shown, from the start of a content of `all_bytes` bytes and `all_lines` lines.
+    ///
+    /// `start` is the content, or as much of its beginning as `preview_chars` characters can take.
+    pub fn new(
+        start: &[u8],
+        head_lines: i64,
+        preview_chars: i64,
+        all_bytes: u64,
+        all_lines: u64,
+    ) -> Self {
+        let wanted = usize::try_from(head_lines).ok().filter(|&n| n > 0);
+        let wanted = wanted.unwrap_or(DEFAULT_HEAD_LINES);
+        let feeds = memchr::memchr_iter(b'\n', start);
+        let end = feeds.map(|index| index + 1).nth(wanted - 1).unwrap_or(start.len());
+        let cap = usize::try_from(preview_chars.max(0)).unwrap_or(usize::MAX);
+        let excerpt = sample_head(&start[..end], cap);
+        let taken = &start[..excerpt.bytes];
+        let feeds = memchr::memchr_iter(b'\n', taken).count() as u64;
+        let open = taken.last().is_some_and(|&last| last != b'\n');
+        Self {
+            lines: feeds + u64::from(open),
+            bytes: taken.len() as u64,
+            shown: excerpt.shown,
+            all_lines,
+            all_bytes,
+        }
+    }
+}
+
+fn write_items(text: &mut String, heading: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    text.push('\n');
+    text.push_str(heading);
+    text.push('\n');
+    for item in items {
+        text.push_str("- ");
+        text.push_str(item);
+        text.push('\n');
+    }
+}
+
+fn write_sample(text: &mut String, heading: &str, sample: &str) {
+    if sample.is_empty() {
+        return;
+    }
+    text.push('\n');
+    text.push_str(heading);
+    text.push('\n');
+    for line in sample.strip_suffix('\n').unwrap_or(sample).split('\n') {
+        text.push_str("| ");
+        text.push_str(line);
+        text.push('\n');
+    }
+}
