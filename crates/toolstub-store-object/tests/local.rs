@@ -1,4 +1,5 @@
 //! A store in a folder of this machine.
+#![cfg(unix)]
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};

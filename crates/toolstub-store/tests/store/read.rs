@@ -125,8 +125,8 @@ async fn every_offset_at_a_block_border_is_right() {
             let store = memory_store();
             let receipt = write(&store, &content).await;
             let text: Vec<char> = String::from_utf8_lossy(&content).chars().collect();
-            for offset in BLOCK - 16..(BLOCK + 12).min(text.len()) {
-                for limit in [1, 2, 5] {
+            for offset in BLOCK - 10..(BLOCK + 6).min(text.len()) {
+                for limit in [1, 5] {
                     let unit = OffsetUnit::UnicodeCodePoint;
                     let (at, len) = (offset as i128, limit as i128);
                     let piece = read(&store, receipt.reference(), unit, at, len).await;
