@@ -3,14 +3,25 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
+use toolstub_core::{Kind, OffsetUnit};
 
 /// Keeps oversized tool results out of an agent's context, and within reach.
 #[derive(Debug, Parser)]
 #[command(name = "toolstub", version, propagate_version = true)]
 pub(crate) struct Args {
-    /// Print the answer as one JSON object.
+    /// Print the answer as one JSON object, errors too.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Where results are kept: a path, file:///path or memory: [default: a folder in the data directory]
+    #[arg(long, global = true, env = "TOOLSTUB_STORE", value_name = "URL-OR-PATH")]
+    pub(crate) store: Option<String>,
+    /// The session that results belong to [default: default]
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// The event that results belong to.
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) event: Option<String>,
 
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -20,6 +31,18 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Print the stub of a tool result; store nothing.
     Stub(Stub),
+    /// Store a tool result and print its stub.
+    Put(Put),
+    /// Print a range of a stored result, byte for byte.
+    Read(Read),
+    /// Find a text in a stored result.
+    Search(Search),
+    /// List the results of the session.
+    List(List),
+    /// Remove a stored result.
+    Rm(Rm),
+    /// Remove all results of a session or event.
+    Purge(Purge),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -31,31 +54,129 @@ pub(crate) struct Stub {
     pub(crate) described: Described,
 }
 
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Put {
+    /// The file that holds the tool result, or `-` for standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) described: Described,
+    /// The id of the tool call.
+    #[arg(long, value_name = "ID", default_value = "", hide_default_value = true)]
+    pub(crate) tool_id: String,
+    /// The message that holds the result.
+    #[arg(long, value_name = "ID", default_value = "", hide_default_value = true)]
+    pub(crate) message_id: String,
+    /// Pass a result of at most so many characters through unchanged.
+    #[arg(long, value_name = "CHARS")]
+    pub(crate) threshold: Option<u64>,
+    /// The most bytes of a result that are kept [default: 1073741824]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) hard_cap: Option<u64>,
+}
+
 /// What is known of a tool result, and how its stub is written.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Described {
     /// The tool's name, for the stub's header.
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) tool_name: String,
     /// The media type that the tool declared.
     #[arg(long, value_name = "TYPE")]
     pub(crate) mime: Option<String>,
-    /// The cap of a sample or head, in characters.
-    #[arg(long, value_name = "N", default_value_t = 2000, allow_negative_numbers = true)]
-    pub(crate) preview_chars: i64,
-    /// What stands in the stub: a typed synopsis, or the first lines.
-    #[arg(long, value_enum, default_value_t = Style::Typed)]
-    pub(crate) style: Style,
-    /// How many lines a head has.
-    #[arg(long, value_name = "N", default_value_t = 40, allow_negative_numbers = true)]
-    pub(crate) head_lines: i64,
-    /// What stands before the retrieval tools' names in the stub.
-    #[arg(long, value_name = "PREFIX", default_value = "openviking_")]
-    pub(crate) tool_prefix: String,
+    /// The cap of a sample or head, in characters [default: 2000]
+    #[arg(long, value_name = "CHARS", allow_negative_numbers = true)]
+    pub(crate) preview_chars: Option<i64>,
+    /// What stands in the stub: a typed synopsis, or the first lines [default: typed]
+    #[arg(long, value_enum)]
+    pub(crate) style: Option<Style>,
+    /// How many lines a head has [default: 40]
+    #[arg(long, value_name = "LINES", allow_negative_numbers = true)]
+    pub(crate) head_lines: Option<i64>,
+    /// What stands before the retrieval tools' names in the stub [default: openviking_]
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) tool_prefix: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Style {
     Typed,
     Head,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Read {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Where to begin, 0-based.
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    pub(crate) offset: i128,
+    /// How much to read; -1 is the rest.
+    #[arg(long, value_name = "N", default_value_t = 20_000, allow_negative_numbers = true)]
+    pub(crate) limit: i128,
+    /// What offset and limit count: code-point, byte or line.
+    #[arg(long, default_value = "code-point")]
+    pub(crate) unit: OffsetUnit,
+    /// With --json: the piece in base64 instead of text.
+    #[arg(long, requires = "json")]
+    pub(crate) base64: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Search {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// The text to find; every character stands for itself.
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    pub(crate) query: String,
+    /// Take characters that differ only in case for the same.
+    #[arg(long, short)]
+    pub(crate) ignore_case: bool,
+    /// The character at which to begin.
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    pub(crate) offset: i128,
+    /// The most matches to print.
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true)]
+    pub(crate) limit: i128,
+    /// How many characters to show on either side of a match.
+    #[arg(long, value_name = "N", default_value_t = 300, allow_negative_numbers = true)]
+    pub(crate) context_chars: i128,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct List {
+    /// The most results to print, up to 1000.
+    #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true)]
+    pub(crate) limit: i128,
+    /// Where to go on: the cursor that the previous page ended with.
+    #[arg(long)]
+    pub(crate) cursor: Option<String>,
+    /// Only results of this tool.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool_name: Option<String>,
+    /// Only results of this kind.
+    #[arg(long)]
+    pub(crate) kind: Option<Kind>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Rm {
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Purge {
+    /// Do it: what is removed cannot be brought back.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// The result that a command is about.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Target {
+    /// The ref from a stub (it brings its session), or a bare `tr_…` of the session.
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
 }

@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+use anyhow::Error;
+use clap::error::ErrorKind;
+use toolstub_store::{BackendError, StoreError};
+use toolstub_store_object::OpenError;
+
 /// Not found, or no match.
 pub(crate) const NOT_FOUND: u8 = 1;
 /// Usage, bad input or configuration.
@@ -12,29 +17,82 @@ pub(crate) const STORAGE: u8 = 3;
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    pub(crate) code: &'static str,
-    pub(crate) exit: u8,
-    pub(crate) error: anyhow::Error,
+    code: &'static str,
+    exit: u8,
+    error: Error,
 }
 
 impl Failure {
-    /// Bad input: what was given cannot be used.
-    pub(crate) fn input(error: impl Into<anyhow::Error>) -> Self {
+    /// Bad input or configuration: what was given cannot be used.
+    pub(crate) fn input(error: impl Into<Error>) -> Self {
         Self { code: "INVALID_ARGUMENT", exit: USAGE, error: error.into() }
+    }
+
+    /// The store failed.
+    pub(crate) fn storage(error: impl Into<Error>) -> Self {
+        Self { code: "INTERNAL", exit: STORAGE, error: error.into() }
+    }
+
+    /// Tells the failure: on standard error, or with `json` as an object on standard output.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
+        tell(self.code, &format!("{:#}", self.error), json);
+        ExitCode::from(self.exit)
     }
 }
 
-#[expect(clippy::print_stderr, clippy::print_stdout, reason = "this is where failures are told")]
-pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
-    let message = format!("{:#}", failure.error);
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let (code, exit) = match &error {
+            StoreError::NotFound { .. } => ("NOT_FOUND", NOT_FOUND),
+            StoreError::Conflict { .. } => ("CONFLICT", STORAGE),
+            StoreError::Corrupt { .. } => ("CORRUPT", STORAGE),
+            StoreError::Invalid { .. } | StoreError::Id(_) => ("INVALID_ARGUMENT", USAGE),
+            StoreError::Backend(BackendError::PermissionDenied { .. }) => {
+                ("PERMISSION_DENIED", STORAGE)
+            }
+            StoreError::Backend(BackendError::StorageFull { .. }) => {
+                ("RESOURCE_EXHAUSTED", STORAGE)
+            }
+            _ => ("INTERNAL", STORAGE),
+        };
+        Self { code, exit, error: error.into() }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match &error {
+            OpenError::Folder { .. } | OpenError::Store { .. } => Self::storage(error),
+            _ => Self::input(error),
+        }
+    }
+}
+
+/// Tells a command line that cannot be used; help and version are not failures.
+pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+    let failed = error.use_stderr();
+    let json = std::env::args_os().any(|arg| arg == "--json");
+    if failed && json && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let text = error.to_string();
+        let message = text.trim_start_matches("error: ").trim_end();
+        tell("INVALID_ARGUMENT", message, true);
+    } else {
+        // Whoever does not listen to usage cannot be told otherwise.
+        let _ = error.print();
+    }
+    if failed { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}
+
+#[expect(clippy::print_stderr, reason = "this is where failures are told")]
+fn tell(code: &str, message: &str, json: bool) {
     if json {
         let answer = serde_json::json!({
             "status": "error",
-            "error": { "code": failure.code, "message": message, "details": null },
+            "error": { "code": code, "message": message, "details": null },
         });
-        println!("{answer}");
+        // The exit code tells the failure even where standard output is closed.
+        let _ = crate::output::write_json(&answer);
     } else {
         eprintln!("toolstub: {message}");
     }
-    ExitCode::from(failure.exit)
 }

@@ -1,20 +1,26 @@
 //! The `toolstub` program: oversized tool results out of the context, and within reach.
 
-use std::process::ExitCode;
-
-use clap::Parser;
-
 mod args;
 mod commands;
+mod config;
+mod context;
+mod describe;
 mod failure;
 mod input;
 mod output;
 
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
 fn main() -> ExitCode {
-    let args = args::Args::parse();
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return failure::report_usage(&error),
+    };
     let json = args.json;
     match commands::run(args) {
         Ok(outcome) => outcome.into(),
-        Err(failure) => failure::report(&failure, json),
+        Err(failure) => failure.report(json),
     }
 }

@@ -1,4 +1,4 @@
-//! Writing data to standard output.
+//! Data on standard output, remarks on standard error.
 
 use std::io::{self, Write as _};
 
@@ -11,13 +11,19 @@ pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => done.context("cannot write to standard output").map_err(Failure::input),
+        done => done.context("cannot write to standard output").map_err(Failure::storage),
     }
 }
 
 /// Writes a value as one line of JSON.
 pub(crate) fn write_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut line = serde_json::to_vec(value).map_err(Failure::input)?;
+    let mut line = serde_json::to_vec(value).map_err(Failure::storage)?;
     line.push(b'\n');
     write(&line)
+}
+
+/// Says something that is not data, such as how to go on.
+#[expect(clippy::print_stderr, reason = "remarks do not belong to the data")]
+pub(crate) fn remark(text: &str) {
+    eprintln!("toolstub: {text}");
 }

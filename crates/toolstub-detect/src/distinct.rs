@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
 /// How many distinct things are counted exactly.
-const EXACT: usize = 1_000_000;
+pub(crate) const EXACT: usize = 1_000_000;
 
 /// A number of distinct things: exact up to 1,000,000, a lower bound beyond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

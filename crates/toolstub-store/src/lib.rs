@@ -1,1 +1,67 @@
-//! placeholder
+//! Keeps tool results byte for byte and reads them back by range.
+//!
+//! A [`ResultStore`] writes an [`Original`] with what is known of it, and reads, searches, lists
+//! and removes what it keeps, by ref. It works over any [`Backend`]: [`MemoryBackend`] is here, local
+//! folders and object stores are in `toolstub-store-object`, and a team's own takes nine methods.
+//!
+//! This crate never detects or summarizes, never renders a stub, and never reads a clock for a
+//! record: times come from the caller.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use toolstub_core::{Kind, SessionId, Synopsis};
+//! use toolstub_store::{MemoryBackend, Original, ReadRequest, ResultStore, WriteRequest};
+//!
+//! # fn synopsis() -> Synopsis {
+//! #     let (title, sample) = Default::default();
+//! #     let (summary, structure, notable_items) = Default::default();
+//! #     Synopsis { kind: Kind::Text, title, summary, structure, notable_items, sample }
+//! # }
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let store = ResultStore::new(Arc::new(MemoryBackend::new()));
+//! let original = Original::new("one\ntwo\nthree\n", toolstub_store::DEFAULT_HARD_CAP);
+//! let request = WriteRequest::new(SessionId::new("s1")?, synopsis(), "2026-01-02T03:04:05Z");
+//! let receipt = store.write(&original, request).await?;
+//!
+//! let request = ReadRequest { offset: 4, limit: 3, ..ReadRequest::default() };
+//! let piece = store.read(receipt.reference(), &request).await?;
+//! assert_eq!(piece.content(), "two");
+//! assert_eq!((piece.has_more, piece.next_offset), (true, 7));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod backend;
+mod chars;
+#[cfg(feature = "testing")]
+pub mod contract;
+mod error;
+mod index;
+mod layout;
+mod list;
+mod memory;
+mod original;
+mod read;
+mod record;
+mod remove;
+mod search;
+mod session;
+mod store;
+mod walk;
+mod write;
+
+pub use backend::{
+    Backend, BackendError, BoxError, Created, Depth, Entry, Head, InvalidKey, Key, ListOptions,
+    ListPage, Ranged,
+};
+pub use error::StoreError;
+pub use list::{ListAnswer, ListRequest, Listed};
+pub use memory::MemoryBackend;
+pub use original::{DEFAULT_HARD_CAP, Original};
+pub use read::{DEFAULT_READ_LIMIT, Piece, ReadAnswer, ReadRequest};
+pub use remove::Removed;
+pub use search::{Match, SearchMode, SearchRequest, Searched};
+pub use session::SessionStore;
+pub use store::ResultStore;
+pub use write::WriteRequest;

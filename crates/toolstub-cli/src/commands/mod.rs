@@ -1,10 +1,18 @@
 //! The subcommands, one module each.
 
+mod list;
+mod purge;
+mod put;
+mod read;
+mod rm;
+mod search;
 mod stub;
 
 use std::process::ExitCode;
 
 use crate::args::{Args, Command};
+use crate::config::Config;
+use crate::context::Context;
 use crate::failure::{Failure, NOT_FOUND};
 
 /// How a command that did its work ends.
@@ -13,7 +21,6 @@ pub(crate) enum Outcome {
     /// Done.
     Done,
     /// Nothing was found.
-    #[expect(dead_code, reason = "placeholder")]
     Nothing,
 }
 
@@ -27,7 +34,15 @@ impl From<Outcome> for ExitCode {
 }
 
 pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
-    match args.command {
-        Command::Stub(stub) => stub::run(&stub, args.json),
+    let Args { json, store, session, event, command } = args;
+    let context = Context { json, config: Config::load()?, store, session, event };
+    match command {
+        Command::Stub(args) => stub::run(&args, &context),
+        Command::Put(args) => put::run(&args, &context),
+        Command::Read(args) => read::run(&args, &context),
+        Command::Search(args) => search::run(&args, &context),
+        Command::List(args) => list::run(args, &context),
+        Command::Rm(args) => rm::run(&args, &context),
+        Command::Purge(args) => purge::run(&args, &context),
     }
 }

@@ -116,6 +116,14 @@ impl Machine {
         }
     }
 
+    /// Stands before a value again, whatever it was in.
+    pub(super) fn restart(&mut self) {
+        self.state = State::Value;
+        self.depth = 0;
+        self.in_object = false;
+        self.captured.clear();
+    }
+
     /// How many containers are open.
     pub(super) fn depth(&self) -> usize {
         self.depth
@@ -205,7 +213,10 @@ impl Machine {
                                 self.tell(&piece[start..end], events, key);
                             }
                             if key {
-                                state = State::Colon;
+                                // Nearly always the colon stands right behind its key.
+                                let colon = piece.get(i) == Some(&b':');
+                                i += usize::from(colon);
+                                state = if colon { State::Value } else { State::Colon };
                             } else if self.depth == floor {
                                 state = State::Value;
                                 break Pause::Complete;

@@ -10,7 +10,7 @@ use toolstub_core::utf8;
 use self::bytes::skip_white_space;
 use self::machine::{Events, Machine, Pause, Silence};
 use self::outline::Outline;
-use crate::census::Census;
+use crate::census::{self, Census};
 use crate::distinct::Count;
 use crate::media_type::MediaType;
 
@@ -52,7 +52,7 @@ pub enum Node {
 /// one in so many bytes.
 const COVERED: usize = 10;
 
-pub(crate) fn scan(content: &[u8], _census: &Census, declared: MediaType) -> Option<Json> {
+pub(crate) fn scan(content: &[u8], census: &Census, declared: MediaType) -> Option<Json> {
     let start = start_of(content);
     let body = &content[start..];
     if declared != MediaType::Json && !matches!(body.first(), Some(b'{' | b'[')) {
@@ -76,7 +76,10 @@ pub(crate) fn scan(content: &[u8], _census: &Census, declared: MediaType) -> Opt
     } else if declared != MediaType::Json && rest.end.saturating_mul(COVERED) < end {
         return None;
     }
-    json.trailing_chars = utf8::count_chars(trim(&body[first_end..end]));
+    let trailing = trim(&body[first_end..end]);
+    let single_bytes = census.chars == census.bytes && census.is_utf8();
+    json.trailing_chars =
+        if single_bytes { trailing.len() as u64 } else { census::count_chars(trailing) };
     Some(json)
 }
 
@@ -117,12 +120,13 @@ struct Rest {
 impl Rest {
     fn read(body: &[u8], mut at: usize) -> Self {
         let mut rest = Self { values: 0, only_values: true, cut_off: false, end: at };
+        let mut machine = Machine::new();
         loop {
             at = skip_white_space(body, at);
             if at == body.len() {
                 return rest;
             }
-            let mut machine = Machine::new();
+            machine.restart();
             match machine.run(body, &mut at, 0, &mut Silence) {
                 Pause::Complete => {}
                 Pause::Piece if machine.ends_here(&mut Silence) => {}

@@ -120,7 +120,11 @@ impl Events for Outline {
             self.step();
             if self.depth < MAX_PATH {
                 // An array begins before its first item.
-                self.path.push(if object { Step::Key(String::new()) } else { Step::Index(u64::MAX) });
+                self.path.push(if object {
+                    Step::Key(String::new())
+                } else {
+                    Step::Index(u64::MAX)
+                });
             }
         }
         let counted = kept && self.depth < 2;

@@ -44,15 +44,13 @@ impl Class {
 
 fn is_number(cell: &[u8]) -> bool {
     let unsigned = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
-    if matches!(unsigned, b"NaN" | b"nan" | b"Inf" | b"inf" | b"Infinity") {
-        return true;
-    }
     let unsigned = unsigned.strip_prefix(b"$").unwrap_or(unsigned);
     let unsigned = unsigned.strip_prefix("€".as_bytes()).unwrap_or(unsigned);
     if let Some(digits) = unsigned.strip_prefix(b"0x") {
         return !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
     }
-    let digits = unsigned.iter().take_while(|b| matches!(b, b'0'..=b'9' | b'.' | b',' | b'_')).count();
+    let digits =
+        unsigned.iter().take_while(|b| matches!(b, b'0'..=b'9' | b'.' | b',' | b'_')).count();
     let (number, suffix) = unsigned.split_at(digits);
     let count = |separator| number.iter().filter(|&&b| b == separator).count();
     let ends_well = number.last().is_some_and(|b| b.is_ascii_digit() || *b == b'.');
@@ -61,8 +59,10 @@ fn is_number(cell: &[u8]) -> bool {
     }
     match suffix {
         b"" | b"%" | b" %" => true,
-        b"K" | b"M" | b"G" | b"T" | b"B" | b"k" | b"KB" | b"MB" | b"GB" | b"TB" | b"KiB" | b"MiB"
-        | b"GiB" | b"TiB" | b"kB" | b"ms" | b"s" | b"us" | b"ns" | b"h" | b"m" | b"d" => true,
+        b"K" | b"M" | b"G" | b"T" | b"B" | b"k" | b"KB" | b"MB" | b"GB" | b"TB" | b"KiB"
+        | b"MiB" | b"GiB" | b"TiB" | b"kB" | b"ms" | b"s" | b"us" | b"ns" | b"h" | b"m" | b"d" => {
+            true
+        }
         exponent => {
             let Some(rest) = exponent.strip_prefix(b"e").or(exponent.strip_prefix(b"E")) else {
                 return false;
@@ -74,15 +74,19 @@ fn is_number(cell: &[u8]) -> bool {
 }
 
 fn is_stamp(cell: &[u8]) -> bool {
-    let allowed = |b: &u8| matches!(b, b'0'..=b'9' | b'-' | b'/' | b':' | b'.' | b' ' | b'+' | b'T' | b'Z' | b',');
+    let allowed = |b: &u8| {
+        matches!(b, b'0'..=b'9' | b'-' | b'/' | b':' | b'.' | b' ' | b'+' | b'T' | b'Z' | b',')
+    };
     let separators = cell.iter().filter(|b| matches!(b, b'-' | b'/' | b':' | b'.')).count();
     let digits = cell.iter().filter(|b| b.is_ascii_digit()).count();
     cell[0].is_ascii_digit() && cell.iter().all(allowed) && separators >= 1 && digits >= 3
 }
 
 fn is_flag(cell: &[u8]) -> bool {
-    const FLAGS: [&[u8]; 12] =
-        [b"true", b"false", b"yes", b"no", b"null", b"none", b"na", b"n/a", b"-", b"\\n", b"t", b"f"];
+    const FLAGS: [&[u8]; 15] = [
+        b"true", b"false", b"yes", b"no", b"null", b"none", b"na", b"n/a", b"-", b"\\n", b"t",
+        b"f", b"nan", b"inf", b"-inf",
+    ];
     FLAGS.iter().any(|flag| cell.eq_ignore_ascii_case(flag))
 }
 

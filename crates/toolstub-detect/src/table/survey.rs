@@ -91,6 +91,7 @@ pub(super) struct Look {
 pub(super) struct Column {
     pub(super) filled: u64,
     pub(super) typed: u64,
+    pub(super) flags: u64,
     pub(super) with_digit: u64,
     /// Cells equal to the first row's.
     pub(super) like_first: u64,
@@ -191,7 +192,8 @@ impl Look {
         for (index, cell) in cells.iter().enumerate() {
             let text = &cell.text[..];
             self.cells += 1;
-            words += text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count() as u64;
+            words +=
+                text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count() as u64;
             escape |= text.contains(&0x1b);
             unpaired |= !cell.quoted && text.len() < 400 && !is_paired(text);
             if index > 0 {
@@ -239,7 +241,9 @@ impl Column {
             return;
         }
         self.filled += 1;
-        self.typed += u64::from(Class::of(text).is_typed());
+        let class = Class::of(text);
+        self.typed += u64::from(class.is_typed());
+        self.flags += u64::from(class == Class::Flag);
         self.with_digit += u64::from(text.iter().any(u8::is_ascii_digit));
         self.like_first += u64::from(text == first);
         self.long_as_first += u64::from(text.len() == first.len());
@@ -249,7 +253,9 @@ impl Column {
 
 /// The key of `key=value` or `key: value`.
 fn key(cell: &[u8]) -> Option<&[u8]> {
-    let length = cell.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b' '));
+    let length = cell
+        .iter()
+        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b' '));
     let length = length.count();
     let separated = match cell.get(length)? {
         b'=' => true,

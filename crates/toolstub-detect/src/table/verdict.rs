@@ -35,9 +35,8 @@ fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool 
     let is_empty = |cell: Option<&Cell>| cell.is_some_and(|cell| cell.text.trim_ascii().is_empty());
     let numbered = survey.first.first().is_some_and(|cell| Class::of(&cell.text) == Class::Number);
     let indented = delimiter == Delimiter::Tab && width == 2 && most(look, look.indented, 10);
-    let listing = numbered
-        && most(look, look.consecutive, 90)
-        && (most(look, look.padded, 50) || indented);
+    let listing =
+        numbered && most(look, look.consecutive, 90) && (most(look, look.padded, 50) || indented);
     let columns = &look.columns[..look.columns.len().min(width as usize)];
     let keyed = columns.iter().filter(|column| most(look, column.keyed, 90)).count();
     let coloured = most(look, look.escapes, 10);
@@ -61,9 +60,8 @@ fn score(survey: &Survey, width: u64) -> i32 {
     let tight = look.spaced * 10 <= look.delimiters;
     let quoted = look.needed_quotes > 0 || look.quoted_cells * 10 >= look.cells * 3;
     let words = look.words / look.cells.max(1);
-    let listing = width == 2
-        && look.words >= look.rows * (width + 2)
-        && most(look, look.same_words + 1, 98);
+    let listing =
+        width == 2 && look.words >= look.rows * (width + 2) && most(look, look.same_words + 1, 98);
     let mut score = 0;
     let mut weigh = |sign: bool, weight: i32| score += if sign { weight } else { 0 };
     weigh(typed > 0, if spaced { 2 } else { 3 });
@@ -104,7 +102,8 @@ fn vote(first: &[u8], column: &Column, years: bool) -> i32 {
     if class == Class::Empty {
         return -1;
     }
-    if class.is_typed() {
+    // A flag among other values is a name: `no`, `na`, `f`.
+    if class.is_typed() && (class != Class::Flag || column.flags * 10 >= column.filled * 8) {
         return match () {
             () if years && class == Class::Number => 1,
             () if column.is_typed() => -8,
@@ -137,7 +136,8 @@ fn vote(first: &[u8], column: &Column, years: bool) -> i32 {
 
 /// Whether the numbers in the first row are consecutive years, as headings of a time series are.
 fn are_years(first: &[Cell]) -> bool {
-    let number = |cell: &Cell| std::str::from_utf8(cell.text.trim_ascii()).ok()?.parse::<u32>().ok();
+    let number =
+        |cell: &Cell| std::str::from_utf8(cell.text.trim_ascii()).ok()?.parse::<u32>().ok();
     let years: Vec<u32> = first.iter().filter_map(number).collect();
     years.len() >= 2
         && years.iter().all(|year| (1000..=2999).contains(year))

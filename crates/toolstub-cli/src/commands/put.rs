@@ -1,0 +1,61 @@
+//! `toolstub put`: stores a content and prints its stub.
+
+use anyhow::Context as _;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use toolstub_core::Reason;
+use toolstub_render::Header;
+use toolstub_store::{DEFAULT_HARD_CAP, Original, WriteRequest};
+
+use super::Outcome;
+use crate::args::Put;
+use crate::context::{Context, block_on};
+use crate::describe::{Answer, Describe};
+use crate::failure::Failure;
+use crate::{input, output};
+
+pub(crate) fn run(args: &Put, context: &Context) -> Result<Outcome, Failure> {
+    let describe = Describe::new(&args.described, &context.config);
+    let (session, event) = (context.session()?, context.event()?);
+    let content = input::read(&args.file)?;
+    let hard_cap = args.hard_cap.or(context.config.hard_cap_bytes).unwrap_or(DEFAULT_HARD_CAP);
+    let original = Original::new(content, hard_cap);
+    let (detection, synopsis) = describe.content(original.bytes());
+    // What the cap cut off counts: a result is over the threshold whole or not at all.
+    let small = original.not_stored_bytes() == 0
+        && args.threshold.is_some_and(|threshold| original.chars() <= threshold);
+    if small {
+        if context.json {
+            let sha256 = original.sha256();
+            output::write_json(&Answer::unstored(&detection, sha256, &synopsis, None))?;
+        } else {
+            output::write(original.bytes())?;
+        }
+        return Ok(Outcome::Done);
+    }
+    let request = WriteRequest {
+        event,
+        tool_id: args.tool_id.clone(),
+        tool_name: args.described.tool_name.clone(),
+        message_id: args.message_id.clone(),
+        mime_type: args.described.mime.clone(),
+        preview_chars: describe.preview_chars.max(0).unsigned_abs(),
+        ..WriteRequest::new(session, synopsis, now()?)
+    };
+    let store = context.open()?;
+    let receipt = block_on(async { Ok(store.write(&original, request).await?) })?;
+    let reason = if args.threshold.is_some() { Reason::SingleThreshold } else { Reason::Requested };
+    let header = Header::stored(&receipt, reason);
+    let stub = describe.stub(&header, &detection, &receipt.metadata().synopsis);
+    if context.json {
+        output::write_json(&Answer::stored(&receipt, &stub))?;
+    } else {
+        output::write(stub.as_bytes())?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn now() -> Result<String, Failure> {
+    let now = OffsetDateTime::now_utc().replace_nanosecond(0).map_err(Failure::storage)?;
+    now.format(&Rfc3339).context("the clock shows no usable time").map_err(Failure::storage)
+}

@@ -1,0 +1,61 @@
+//! The user's configuration file: what holds where neither a flag nor the environment says more.
+//!
+//! It is `toolstub/config.toml` in the configuration directory (`$XDG_CONFIG_HOME`, `~/.config`).
+//! Nothing is ever read from the current folder: agents run in folders that others wrote.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use etcetera::BaseStrategy as _;
+use serde::Deserialize;
+
+use crate::args::Style;
+use crate::failure::Failure;
+
+/// The settings of the configuration file. Unknown ones are refused.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) store: Option<String>,
+    pub(crate) preview_chars: Option<i64>,
+    pub(crate) style: Option<Style>,
+    pub(crate) head_lines: Option<i64>,
+    pub(crate) tool_prefix: Option<String>,
+    pub(crate) hard_cap_bytes: Option<u64>,
+}
+
+impl Config {
+    /// Reads the file, if there is one.
+    pub(crate) fn load() -> Result<Self, Failure> {
+        let Some(path) = directories().map(|dirs| dirs.config_dir().join("toolstub/config.toml"))
+        else {
+            return Ok(Self::default());
+        };
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(Self::default());
+            }
+            Err(error) => {
+                let context = format!("cannot read the configuration {}", path.display());
+                return Err(Failure::input(anyhow::Error::new(error).context(context)));
+            }
+        };
+        toml::from_str(&text)
+            .with_context(|| format!("the configuration {} is not usable", path.display()))
+            .map_err(Failure::input)
+    }
+}
+
+/// Where results are kept if nobody says where.
+pub(crate) fn default_store() -> Option<PathBuf> {
+    directories().map(|dirs| dirs.data_dir().join("toolstub"))
+}
+
+fn directories() -> Option<impl etcetera::BaseStrategy> {
+    etcetera::choose_base_strategy().ok()
+}

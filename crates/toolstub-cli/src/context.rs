@@ -1,0 +1,99 @@
+//! What every command that touches the store needs.
+
+use std::future::Future;
+
+use anyhow::anyhow;
+use toolstub_core::{EventId, Ref, SessionId, ToolResultId};
+use toolstub_store::{ResultStore, SessionStore};
+use toolstub_store_object::{OpenOptions, open};
+
+use crate::args::Target;
+use crate::config::{Config, default_store};
+use crate::failure::Failure;
+
+/// The session where none is given.
+const DEFAULT_SESSION: &str = "default";
+
+/// What was said beside the command, and the configuration.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) json: bool,
+    pub(crate) config: Config,
+    pub(crate) store: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) event: Option<String>,
+}
+
+impl Context {
+    /// Opens the store.
+    pub(crate) fn open(&self) -> Result<ResultStore, Failure> {
+        let location = match (&self.store, &self.config.store) {
+            (Some(location), _) | (None, Some(location)) => location.clone(),
+            (None, None) => {
+                let folder = default_store().ok_or_else(|| {
+                    Failure::input(anyhow!(
+                        "no store is given and there is no home directory for the default one; \
+                         give --store or set TOOLSTUB_STORE"
+                    ))
+                })?;
+                folder.to_str().map(str::to_owned).ok_or_else(|| {
+                    Failure::input(anyhow!(
+                        "the default store {} is not UTF-8; give --store",
+                        folder.display()
+                    ))
+                })?
+            }
+        };
+        let backend = open(&location, &OpenOptions::default())?;
+        Ok(ResultStore::new(backend))
+    }
+
+    /// The session that was given, or the default one.
+    pub(crate) fn session(&self) -> Result<SessionId, Failure> {
+        SessionId::new(self.session.as_deref().unwrap_or(DEFAULT_SESSION)).map_err(Failure::input)
+    }
+
+    /// The event that was given.
+    pub(crate) fn event(&self) -> Result<Option<EventId>, Failure> {
+        self.event.as_deref().map(EventId::new).transpose().map_err(Failure::input)
+    }
+
+    /// The result that a command is about, and the store seen from its session.
+    ///
+    /// A ref brings its session and event with it; where others are given beside it, it is not theirs.
+    pub(crate) fn target(&self, target: &Target) -> Result<(SessionStore, Ref), Failure> {
+        let given = target.reference.trim();
+        let reference = if given.contains('/') {
+            given.parse::<Ref>().map_err(Failure::input)?
+        } else {
+            let id = ToolResultId::new(given).map_err(Failure::input)?;
+            Ref::in_event(self.session()?, self.event()?, id)
+        };
+        let session = match self.session {
+            Some(_) => self.session()?,
+            None => reference.session().clone(),
+        };
+        let event = self.event()?;
+        if *reference.session() != session {
+            return Err(Failure::input(anyhow!(
+                "the ref belongs to the session `{}`, not to `{session}`; leave --session out",
+                reference.session(),
+            )));
+        }
+        if event.is_some() && reference.event() != event.as_ref() {
+            return Err(Failure::input(anyhow!(
+                "the ref does not belong to the event given; leave --event out"
+            )));
+        }
+        Ok((self.open()?.session(session), reference))
+    }
+}
+
+/// Runs what waits for the store.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::storage(anyhow::Error::new(error)))?;
+    runtime.block_on(work)
+}

@@ -1,0 +1,125 @@
+//! From bytes to a stub: detection, synopsis, rendering, under one set of options.
+
+use serde::Serialize;
+use toolstub_core::{Kind, Receipt, Sha256, Synopsis};
+use toolstub_detect::{Detection, detect};
+use toolstub_render::{Body, Head, Header, render};
+use toolstub_summarize::summarize;
+
+use crate::args::{Described, Style};
+use crate::config::Config;
+
+/// How a stub is written: what was asked for, else what is configured, else the defaults.
+#[derive(Debug)]
+pub(crate) struct Describe<'a> {
+    pub(crate) mime: Option<&'a str>,
+    pub(crate) preview_chars: i64,
+    style: Style,
+    head_lines: i64,
+    tool_prefix: &'a str,
+}
+
+impl<'a> Describe<'a> {
+    pub(crate) fn new(described: &'a Described, config: &'a Config) -> Self {
+        Self {
+            mime: described.mime.as_deref(),
+            preview_chars: described.preview_chars.or(config.preview_chars).unwrap_or(2000),
+            style: described.style.or(config.style).unwrap_or(Style::Typed),
+            head_lines: described.head_lines.or(config.head_lines).unwrap_or(40),
+            tool_prefix: match (&described.tool_prefix, &config.tool_prefix) {
+                (Some(prefix), _) | (None, Some(prefix)) => prefix,
+                (None, None) => toolstub_render::Options::default().tool_prefix,
+            },
+        }
+    }
+
+    /// Detects what `content` is, and phrases it.
+    pub(crate) fn content(&self, content: &[u8]) -> (Detection, Synopsis) {
+        let sample_chars = usize::try_from(self.preview_chars.max(0)).unwrap_or(usize::MAX);
+        let options = toolstub_detect::Options { mime: self.mime, sample_chars };
+        let detection = detect(content, &options);
+        let options = toolstub_summarize::Options { preview_chars: self.preview_chars };
+        let synopsis = summarize(&detection, &options);
+        (detection, synopsis)
+    }
+
+    /// Writes the stub of a content that was detected.
+    pub(crate) fn stub(
+        &self,
+        header: &Header,
+        detection: &Detection,
+        synopsis: &Synopsis,
+    ) -> String {
+        let census = &detection.census;
+        let options = toolstub_render::Options { tool_prefix: self.tool_prefix };
+        match self.style {
+            Style::Typed => render(header, &Body::Synopsis(synopsis), &options),
+            Style::Head => {
+                let head = Head::new(
+                    &census.head,
+                    self.head_lines,
+                    self.preview_chars,
+                    census.bytes,
+                    census.lines,
+                );
+                render(header, &Body::Head(&head), &options)
+            }
+        }
+    }
+}
+
+/// The answer to `stub` and `put`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer<'a> {
+    pub(crate) externalized: bool,
+    #[serde(rename = "ref")]
+    pub(crate) reference: Option<String>,
+    pub(crate) tool_result_id: Option<String>,
+    pub(crate) kind: Kind,
+    pub(crate) original_chars: u64,
+    pub(crate) original_bytes: u64,
+    pub(crate) sha256: Sha256,
+    pub(crate) not_stored_bytes: u64,
+    pub(crate) synopsis: &'a Synopsis,
+    pub(crate) stub: Option<&'a str>,
+}
+
+impl<'a> Answer<'a> {
+    /// The answer where nothing is stored.
+    pub(crate) fn unstored(
+        detection: &Detection,
+        sha256: Sha256,
+        synopsis: &'a Synopsis,
+        stub: Option<&'a str>,
+    ) -> Self {
+        Self {
+            externalized: false,
+            reference: None,
+            tool_result_id: None,
+            kind: detection.kind(),
+            original_chars: detection.census.chars,
+            original_bytes: detection.census.bytes,
+            sha256,
+            not_stored_bytes: 0,
+            synopsis,
+            stub,
+        }
+    }
+
+    /// The answer where the original is stored.
+    pub(crate) fn stored(receipt: &'a Receipt, stub: &'a str) -> Self {
+        let metadata = receipt.metadata();
+        Self {
+            externalized: true,
+            reference: Some(receipt.reference().to_string()),
+            tool_result_id: Some(metadata.tool_result_id.clone()),
+            kind: metadata.synopsis_kind,
+            original_chars: metadata.original_chars,
+            original_bytes: metadata.original_bytes,
+            sha256: metadata.sha256,
+            not_stored_bytes: metadata.not_stored_bytes,
+            synopsis: &metadata.synopsis,
+            stub: Some(stub),
+        }
+    }
+}

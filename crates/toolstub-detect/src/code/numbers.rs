@@ -1,0 +1,85 @@
+//! Line numbers in front of the lines, as tools show files to agents.
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+
+/// How many lines are looked at to find out.
+const SAMPLE: usize = 200;
+/// How much of a numbered source is looked at, as that needs a copy.
+const COPY_BYTES: usize = 32 << 20;
+
+/// A line's number and what follows its separator.
+fn numbered(line: &[u8]) -> Option<(u64, u8, &[u8])> {
+    let text = line.trim_ascii_start();
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    if !(1..=9).contains(&digits) {
+        return None;
+    }
+    let number = text[..digits].iter().fold(0, |sum, b| sum * 10 + u64::from(b - b'0'));
+    let rest = &text[digits..];
+    if let Some(rest) = rest.strip_prefix("→".as_bytes()) {
+        return Some((number, b'>', rest));
+    }
+    match rest {
+        [b'\t', rest @ ..] => Some((number, b'\t', rest)),
+        [b':' | b'|', b' ', rest @ ..] => Some((number, rest_kind(text[digits]), rest)),
+        [b':' | b'|', rest @ ..] => Some((number, rest_kind(text[digits]), rest)),
+        [b' ', b'|' | b':', b' ', rest @ ..] => Some((number, text[digits + 1], rest)),
+        [b' ', b'|', rest @ ..] => Some((number, b'|', rest)),
+        [] | [b'\r'] => Some((number, 0, b"")),
+        _ => None,
+    }
+}
+
+fn rest_kind(separator: u8) -> u8 {
+    separator
+}
+
+/// `source` without the numbers of its lines, or `source` itself where there are none.
+pub(super) fn without_line_numbers(source: &[u8]) -> Cow<'_, [u8]> {
+    if !has_line_numbers(source) {
+        return source.into();
+    }
+    let source = &source[..source.len().min(COPY_BYTES)];
+    let mut copy = Vec::with_capacity(source.len());
+    for line in source.split_inclusive(|&b| b == b'\n') {
+        let end = line.len() - usize::from(line.ends_with(b"\n"));
+        copy.extend_from_slice(numbered(&line[..end]).map_or(&line[..end], |(_, _, rest)| rest));
+        copy.push(b'\n');
+    }
+    copy.into()
+}
+
+/// Whether almost all of the first lines are numbered, each by one more than the last.
+fn has_line_numbers(source: &[u8]) -> bool {
+    let mut rest = source;
+    let (mut lines, mut found, mut steps, mut last) = (0, 0, 0, None::<u64>);
+    let mut separators = [0usize; 256];
+    while lines < SAMPLE && !rest.is_empty() {
+        let end = memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = &rest[..end.min(64)];
+        rest = &rest[(end + 1).min(rest.len())..];
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        lines += 1;
+        if let Some((number, separator, _)) = numbered(line) {
+            found += 1;
+            separators[separator as usize] += 1;
+            steps += usize::from(last.is_some_and(|last| number == last + 1));
+            last = Some(number);
+        } else if lines == 1 && found == 0 {
+            // A line of the tool's own may stand before the file.
+            lines -= 1;
+            if rest.len() < source.len() / 2 {
+                return false;
+            }
+        }
+    }
+    let most = separators[1..].iter().max().copied().unwrap_or(0);
+    found >= 3
+        && found * 10 >= lines * 9
+        && steps * 10 >= (found - 1) * 7
+        && (most + separators[0]) * 10 >= found * 9
+}

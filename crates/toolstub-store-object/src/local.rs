@@ -1,0 +1,129 @@
+//! The backend in a folder of this machine.
+//!
+//! Objects are written, published and read by `object_store`: a temporary file beside the target,
+//! flushed, then renamed or linked into place. What it leaves open is done here: who may read
+//! the files, symbolic links and special files, listings in order and by the page, leftovers that it
+//! hides, and empty folders.
+
+mod folder;
+mod listing;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use object_store::local::LocalFileSystem;
+use toolstub_store::{Backend, BackendError, Created, Head, Key, ListOptions, ListPage, Ranged};
+
+use crate::{ObjectBackend, OpenError, OpenOptions};
+use folder::Folder;
+
+/// How often a write is tried while somebody else removes the folder that it goes to.
+const TRIES: usize = 3;
+
+/// Keeps objects as files below a folder: folders 0700, files 0600, nothing else.
+#[derive(Debug, Clone)]
+pub struct LocalBackend {
+    objects: ObjectBackend,
+    folder: Arc<Folder>,
+}
+
+impl LocalBackend {
+    /// Opens a folder, made if it is not there.
+    pub fn open(root: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
+        let folder = Folder::open(root, options.fsync)
+            .map_err(|source| OpenError::Folder { path: root.to_owned(), source })?;
+        let files = LocalFileSystem::new_with_prefix(folder.root())
+            .map_err(|source| OpenError::Store { path: root.to_owned(), source: source.into() })?
+            .with_fsync(options.fsync);
+        Ok(Self { objects: ObjectBackend::new(Arc::new(files)), folder: Arc::new(folder) })
+    }
+
+    /// Runs file operations where they block nobody.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        key: &Key,
+        operation: impl FnOnce(&Folder, &Key) -> Result<T, BackendError> + Send + 'static,
+    ) -> Result<T, BackendError> {
+        let (folder, key) = (Arc::clone(&self.folder), key.clone());
+        let shown = key.to_string();
+        let run = tokio::task::spawn_blocking(move || operation(&folder, &key));
+        run.await
+            .unwrap_or_else(|error| Err(BackendError::Other { key: shown, source: error.into() }))
+    }
+
+    /// Writes into a folder that is made first, and makes the file private.
+    async fn write(&self, key: &Key, body: Bytes, how: Write) -> Result<Created, BackendError> {
+        let mut tries = 0;
+        loop {
+            self.blocking(key, Folder::prepare).await?;
+            tries += 1;
+            let written = match how {
+                Write::Put => self.objects.put(key, body.clone()).await.map(|()| Created::New),
+                Write::Create => self.objects.create(key, body.clone()).await,
+            };
+            match written {
+                Err(BackendError::NotFound { .. }) if tries < TRIES => {}
+                Ok(Created::New) => {
+                    self.blocking(key, Folder::make_private).await?;
+                    return Ok(Created::New);
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
+/// How an object is written.
+#[derive(Debug, Clone, Copy)]
+enum Write {
+    Put,
+    Create,
+}
+
+#[async_trait]
+impl Backend for LocalBackend {
+    async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError> {
+        self.write(key, body, Write::Put).await.map(|_| ())
+    }
+
+    async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
+        self.write(key, body, Write::Create).await
+    }
+
+    async fn get(&self, key: &Key, max_bytes: u64) -> Result<Bytes, BackendError> {
+        self.blocking(key, Folder::check_file).await?;
+        self.objects.get(key, max_bytes).await
+    }
+
+    async fn get_range(&self, key: &Key, range: Range<u64>) -> Result<Ranged, BackendError> {
+        self.blocking(key, Folder::check_file).await?;
+        self.objects.get_range(key, range).await
+    }
+
+    async fn head(&self, key: &Key) -> Result<Head, BackendError> {
+        self.blocking(key, Folder::check_file).await
+    }
+
+    async fn list(&self, options: ListOptions) -> Result<ListPage, BackendError> {
+        let folder = Arc::clone(&self.folder);
+        let shown = options.folder.as_ref().map_or_else(|| "/".to_owned(), ToString::to_string);
+        let run = tokio::task::spawn_blocking(move || folder.list(&options));
+        run.await
+            .unwrap_or_else(|error| Err(BackendError::Other { key: shown, source: error.into() }))
+    }
+
+    async fn delete(&self, key: &Key) -> Result<(), BackendError> {
+        self.blocking(key, Folder::delete).await
+    }
+
+    async fn prune(&self, folder: &Key) -> Result<(), BackendError> {
+        self.blocking(folder, Folder::prune).await
+    }
+
+    async fn flush(&self, folder: &Key) -> Result<(), BackendError> {
+        self.blocking(folder, Folder::flush).await
+    }
+}

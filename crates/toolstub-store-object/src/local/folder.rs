@@ -1,0 +1,294 @@
+//! The folder that a store stands in, by the operations of the file system.
+
+use std::collections::HashSet;
+use std::fs::{self, File, FileType, Metadata};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use toolstub_store::{BackendError, Head, Key};
+
+/// How many folders are remembered as durable; with more, all are forgotten.
+const MAX_REMEMBERED: usize = 4096;
+
+/// A store's folder.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    root: PathBuf,
+    fsync: bool,
+    /// Folders whose entry in the folder above is known to be on the disk.
+    durable: Mutex<HashSet<PathBuf>>,
+}
+
+impl Folder {
+    /// Opens a folder, made if it is not there, and puts its own entry on the disk.
+    pub(crate) fn open(root: &Path, fsync: bool) -> io::Result<Self> {
+        match fs::metadata(root) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return Err(io::Error::new(ErrorKind::NotADirectory, "it is not a folder")),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                private_dir_builder(true).create(root)?;
+                if fsync {
+                    let made = fs::canonicalize(root)?;
+                    made.ancestors().skip(1).try_for_each(sync_dir)?;
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        let root = fs::canonicalize(root)?;
+        Ok(Self { root, fsync, durable: Mutex::default() })
+    }
+
+    /// The folder's absolute path, without symbolic links.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a key.
+    pub(super) fn path(&self, key: &Key) -> PathBuf {
+        let mut path = self.root.clone();
+        path.extend(key.as_str().split('/'));
+        path
+    }
+
+    /// Makes the folders above a key.
+    pub(crate) fn prepare(&self, key: &Key) -> Result<(), BackendError> {
+        self.check_root()?;
+        for (folder, path) in self.folders_above(key) {
+            let made = loop {
+                match fs::symlink_metadata(&path) {
+                    Ok(found) => {
+                        check_folder(folder, found.file_type())?;
+                        break false;
+                    }
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    Err(error) => return Err(BackendError::classify(key, error)),
+                }
+                match private_dir_builder(false).create(&path) {
+                    Ok(()) => break true,
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(BackendError::classify(key, error)),
+                }
+            };
+            self.make_durable(&path, made).map_err(|error| BackendError::classify(key, error))?;
+        }
+        Ok(())
+    }
+
+    /// Puts a folder's entry on the disk. Whoever made it may not have come to that yet.
+    fn make_durable(&self, path: &Path, made: bool) -> io::Result<()> {
+        if !self.fsync || (!made && self.remembered().contains(path)) {
+            return Ok(());
+        }
+        path.parent().map_or(Ok(()), sync_dir)?;
+        let mut remembered = self.remembered();
+        if remembered.len() >= MAX_REMEMBERED {
+            remembered.clear();
+        }
+        remembered.insert(path.to_owned());
+        Ok(())
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
+        self.durable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes from others the right to read a file that was just written.
+    pub(crate) fn make_private(&self, key: &Key) -> Result<(), BackendError> {
+        match make_file_private(&self.path(key)) {
+            // Somebody has removed it already.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            other => other.map_err(|error| BackendError::classify(key, error)),
+        }
+    }
+
+    /// Checks that a key is that of a regular file, reached through nothing but folders.
+    ///
+    /// Opening a named pipe would wait for a writer, and a link may lead anywhere.
+    pub(crate) fn check_file(&self, key: &Key) -> Result<Head, BackendError> {
+        self.check_folders_above(key)?;
+        let found = self.look_up(key)?;
+        let kind = found.file_type();
+        if kind.is_file() {
+            head(key, &found)
+        } else {
+            Err(misplaced(key.as_str(), kind, "a file"))
+        }
+    }
+
+    /// Removes a file, or whatever else stands in its place and is no folder.
+    pub(crate) fn delete(&self, key: &Key) -> Result<(), BackendError> {
+        let removed = self.check_folders_above(key).and_then(|()| {
+            let kind = self.look_up(key)?.file_type();
+            if kind.is_dir() {
+                return Err(misplaced(key.as_str(), kind, "a file"));
+            }
+            fs::remove_file(self.path(key)).map_err(|error| BackendError::classify(key, error))
+        });
+        match removed {
+            Err(BackendError::NotFound { .. }) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Puts on the disk what is in a folder.
+    pub(crate) fn flush(&self, folder: &Key) -> Result<(), BackendError> {
+        if !self.fsync {
+            return Ok(());
+        }
+        let path = self.path(folder);
+        let flushed =
+            self.folders_above(folder).try_for_each(|(_, path)| self.make_durable(&path, false));
+        let flushed =
+            flushed.and_then(|()| self.make_durable(&path, false)).and_then(|()| sync_dir(&path));
+        match flushed {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(BackendError::classify(folder, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the folders below a folder that are empty, the folder itself and those above it,
+    /// and the files that have no key.
+    pub(crate) fn prune(&self, folder: &Key) -> Result<(), BackendError> {
+        let pruned = self.check_folders_above(folder).and_then(|()| {
+            check_folder(folder.as_str(), self.look_up(folder)?.file_type())?;
+            self.prune_below(&self.path(folder))
+                .map_err(|error| BackendError::classify(folder, error))
+        });
+        self.remembered().clear();
+        match pruned {
+            Ok(()) | Err(BackendError::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let mut path = self.path(folder);
+        while path != self.root && remove_if_empty(&path) {
+            path.pop();
+        }
+        if self.fsync {
+            sync_dir(&path).map_err(|error| BackendError::classify(folder, error))?;
+        }
+        Ok(())
+    }
+
+    fn prune_below(&self, folder: &Path) -> io::Result<()> {
+        // The folders being read, from the outermost.
+        let mut open = vec![(folder.to_owned(), fs::read_dir(folder)?)];
+        while let Some((path, entries)) = open.last_mut() {
+            let Some(entry) = entries.next() else {
+                remove_if_empty(path);
+                open.pop();
+                continue;
+            };
+            let entry = entry?;
+            let path = entry.path();
+            if entry.file_type()?.is_dir() {
+                open.push((path.clone(), fs::read_dir(&path)?));
+            } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err()) {
+                fs::remove_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The folders above a key from the outermost: each as a part of the key, and its path.
+    fn folders_above<'a>(&self, key: &'a Key) -> impl Iterator<Item = (&'a str, PathBuf)> {
+        let mut path = self.root.clone();
+        let key = key.as_str();
+        key.match_indices('/').map(move |(end, _)| {
+            let folder = &key[..end];
+            path.push(folder.rsplit('/').next().unwrap_or(folder));
+            (folder, path.clone())
+        })
+    }
+
+    fn check_root(&self) -> Result<(), BackendError> {
+        let found = match fs::symlink_metadata(&self.root) {
+            Ok(found) if found.is_dir() => return Ok(()),
+            Ok(found) => what(found.file_type()),
+            Err(_) => "nothing",
+        };
+        let key = self.root.display().to_string();
+        Err(BackendError::Misplaced { key, found, expected: "its root folder" })
+    }
+
+    /// Checks that a key is reached through nothing but folders.
+    pub(super) fn check_folders_above(&self, key: &Key) -> Result<(), BackendError> {
+        self.check_root()?;
+        for (folder, path) in self.folders_above(key) {
+            let found =
+                fs::symlink_metadata(path).map_err(|error| BackendError::classify(key, error))?;
+            check_folder(folder, found.file_type())?;
+        }
+        Ok(())
+    }
+
+    fn look_up(&self, key: &Key) -> Result<Metadata, BackendError> {
+        fs::symlink_metadata(self.path(key)).map_err(|error| BackendError::classify(key, error))
+    }
+}
+
+/// What is known of a file, or of whatever else is no folder.
+pub(super) fn head(key: &Key, found: &Metadata) -> Result<Head, BackendError> {
+    let modified = found.modified().map_err(|error| BackendError::classify(key, error))?;
+    Ok(Head { size: found.len(), modified })
+}
+
+pub(super) fn check_folder(folder: &str, found: FileType) -> Result<(), BackendError> {
+    if found.is_dir() { Ok(()) } else { Err(misplaced(folder, found, "a folder")) }
+}
+
+fn misplaced(key: &str, found: FileType, expected: &'static str) -> BackendError {
+    BackendError::Misplaced { key: key.to_owned(), found: what(found), expected }
+}
+
+fn what(found: FileType) -> &'static str {
+    if found.is_symlink() {
+        "a symbolic link"
+    } else if found.is_dir() {
+        "a folder"
+    } else if found.is_file() {
+        "a file"
+    } else {
+        "a special file"
+    }
+}
+
+/// Removes a folder; says whether it is gone.
+fn remove_if_empty(path: &Path) -> bool {
+    match fs::remove_dir(path) {
+        Ok(()) => true,
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+fn private_dir_builder(recursive: bool) -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(recursive);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+#[cfg(unix)]
+fn make_file_private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+fn make_file_private(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Puts the entries of a folder on the disk.
+#[cfg(unix)]
+fn sync_dir(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_dir(_path: &Path) -> io::Result<()> {
+    Ok(())
+}

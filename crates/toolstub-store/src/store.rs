@@ -1,0 +1,162 @@
+//! The store: one semantics over any backend.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use toolstub_core::{Metadata, Ref};
+
+use crate::index::{BLOCK, BlockIndex};
+use crate::record::{MAX_RECORD, Record};
+use crate::{Backend, BackendError, StoreError, layout};
+
+/// Keeps the originals of tool results, and reads, searches and lists them.
+///
+/// A clone shares the backend; nothing else is held, so any number of stores and processes can
+/// work on one place.
+#[derive(Debug, Clone)]
+pub struct ResultStore {
+    pub(crate) backend: Arc<dyn Backend>,
+}
+
+impl ResultStore {
+    /// A store in a backend.
+    pub fn new(backend: Arc<dyn Backend>) -> Self {
+        Self { backend }
+    }
+
+    /// The backend.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    /// The metadata of a result.
+    pub async fn metadata(&self, reference: &Ref) -> Result<Metadata, StoreError> {
+        let record = self.record(reference).await?;
+        record.map(|record| record.metadata).ok_or_else(|| StoreError::not_found(reference))
+    }
+
+    /// The record of a result; `None` where none is committed.
+    pub(crate) async fn record(&self, reference: &Ref) -> Result<Option<Record>, StoreError> {
+        let key = layout::result(reference).child(layout::METADATA);
+        match self.backend.get(&key, MAX_RECORD).await {
+            Ok(json) => Record::from_bytes(reference, &json).map(Some),
+            Err(BackendError::NotFound { .. }) => Ok(None),
+            Err(BackendError::TooLarge { size, .. }) => Err(StoreError::corrupt(
+                reference,
+                format!("metadata.json takes {size} bytes, over the {MAX_RECORD} of any record"),
+            )),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens a result for reading.
+    pub(crate) async fn open<'a>(
+        &'a self,
+        reference: &'a Ref,
+    ) -> Result<StoredOriginal<'a>, StoreError> {
+        let record =
+            self.record(reference).await?.ok_or_else(|| StoreError::not_found(reference))?;
+        let index = record.index(reference)?;
+        Ok(StoredOriginal { store: self, reference, metadata: record.metadata, index })
+    }
+}
+
+/// A committed original, with the index that leads to its bytes.
+#[derive(Debug)]
+pub(crate) struct StoredOriginal<'a> {
+    store: &'a ResultStore,
+    pub(crate) reference: &'a Ref,
+    pub(crate) metadata: Metadata,
+    pub(crate) index: BlockIndex,
+}
+
+/// Some whole blocks of an original, checked.
+#[derive(Debug, Clone)]
+pub(crate) struct Window {
+    /// Where the bytes begin in the original. A block begins there.
+    pub(crate) base: u64,
+    /// The bytes.
+    pub(crate) bytes: Bytes,
+}
+
+impl Window {
+    /// Where the bytes end in the original.
+    pub(crate) fn end(&self) -> u64 {
+        self.base + self.bytes.len() as u64
+    }
+
+    /// The bytes of the window from a block's start on.
+    pub(crate) fn block_onward(&self, block: usize) -> &[u8] {
+        &self.bytes[(block as u64 * BLOCK as u64 - self.base) as usize..]
+    }
+
+    /// The bytes of one block of the window.
+    pub(crate) fn block(&self, block: usize) -> &[u8] {
+        let bytes = self.block_onward(block);
+        &bytes[..bytes.len().min(BLOCK)]
+    }
+}
+
+impl StoredOriginal<'_> {
+    pub(crate) fn corrupt(&self, damage: impl Into<String>) -> StoreError {
+        StoreError::corrupt(self.reference, damage)
+    }
+
+    /// Checks that the output is there and as long as its record says.
+    pub(crate) async fn check_presence(&self) -> Result<(), StoreError> {
+        let key = layout::result(self.reference).child(layout::OUTPUT);
+        match self.store.backend.head(&key).await {
+            Ok(head) => self.check_size(head.size),
+            Err(BackendError::NotFound { .. }) => Err(self.corrupt("output.txt is missing")),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn check_size(&self, size: u64) -> Result<(), StoreError> {
+        let expected = self.index.bytes();
+        if size == expected {
+            return Ok(());
+        }
+        Err(self.corrupt(format!("output.txt holds {size} bytes in place of {expected}")))
+    }
+
+    /// Fetches whole blocks in one request and checks each.
+    pub(crate) async fn blocks(&self, blocks: RangeInclusive<usize>) -> Result<Window, StoreError> {
+        let base = *blocks.start() as u64 * BLOCK as u64;
+        let end = ((*blocks.end() as u64 + 1) * BLOCK as u64).min(self.index.bytes());
+        let key = layout::result(self.reference).child(layout::OUTPUT);
+        let ranged = match self.store.backend.get_range(&key, base..end).await {
+            Ok(ranged) => ranged,
+            Err(BackendError::OutOfRange { size, .. }) => {
+                self.check_size(size)?;
+                return Err(self.corrupt("output.txt could not be read to its end"));
+            }
+            Err(BackendError::NotFound { .. }) => {
+                return Err(self.corrupt("output.txt is missing"));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.check_size(ranged.size)?;
+        if ranged.bytes.len() as u64 != end - base {
+            return Err(self.corrupt("output.txt could not be read to its end"));
+        }
+        for (number, bytes) in (*blocks.start()..).zip(ranged.bytes.chunks(BLOCK)) {
+            if crc32c::crc32c(bytes) != self.index.block(number).crc {
+                let at = number * BLOCK;
+                return Err(self.corrupt(format!(
+                    "the checksum of bytes {at} to {} of output.txt is wrong",
+                    at + bytes.len()
+                )));
+            }
+        }
+        Ok(Window { base, bytes: ranged.bytes })
+    }
+
+    /// The bytes at the start of a block that belong to the character before.
+    pub(crate) fn spill(&self, window: &Window, block: usize) -> Result<usize, StoreError> {
+        self.index
+            .spill(block, window.block(block))
+            .ok_or_else(|| self.corrupt("the blocks of metadata.json do not fit output.txt"))
+    }
+}

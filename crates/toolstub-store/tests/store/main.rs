@@ -1,0 +1,56 @@
+//! The store over the memory backend, and over one that fails.
+
+mod list;
+mod protocol;
+mod read;
+mod search;
+
+use std::sync::Arc;
+
+use toolstub_core::{EventId, Kind, Receipt, SessionId, Synopsis};
+use toolstub_store::{DEFAULT_HARD_CAP, MemoryBackend, Original, ResultStore, WriteRequest};
+
+fn memory_store() -> ResultStore {
+    ResultStore::new(Arc::new(MemoryBackend::new()))
+}
+
+fn session(id: &str) -> SessionId {
+    SessionId::new(id).unwrap()
+}
+
+fn event(id: &str) -> EventId {
+    EventId::new(id).unwrap()
+}
+
+fn synopsis(kind: Kind) -> Synopsis {
+    Synopsis {
+        kind,
+        title: kind.to_string(),
+        summary: vec!["one".to_owned()],
+        structure: vec![],
+        notable_items: vec![],
+        sample: String::new(),
+    }
+}
+
+fn request(session_id: &str, tool_id: &str) -> WriteRequest {
+    WriteRequest {
+        tool_id: tool_id.to_owned(),
+        tool_name: "bash".to_owned(),
+        preview_chars: 2000,
+        ..WriteRequest::new(session(session_id), synopsis(Kind::Text), "2026-01-02T03:04:05Z")
+    }
+}
+
+fn original(content: impl AsRef<[u8]>) -> Original {
+    Original::new(content.as_ref().to_vec(), DEFAULT_HARD_CAP)
+}
+
+async fn write(store: &ResultStore, content: impl AsRef<[u8]>) -> Receipt {
+    store.write(&original(content), request("s1", "call_1")).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_memory_backend_keeps_the_contract() {
+    toolstub_store::contract::check(|| Arc::new(MemoryBackend::new())).await;
+}
