@@ -160,7 +160,7 @@ fn unknown_says_why_and_shows_both_ends() {
         declared.summary[0],
         "unknown content: declared as JSON, but does not parse as JSON"
     );
-    assert_eq!(declared.sample,);
+    assert_eq!(declared.sample, "[head]\n[{\"n\"\n[tail]\n \"cut");
     assert_eq!(synopsis_of(b"", None, 2000).sample, "");
     assert_eq!(synopsis_of(b"\x00", None, -5).sample, "");
 }
