@@ -72,9 +72,9 @@ impl Folder {
         let markers = match markers {
             // Somebody has removed the folder since it was seen.
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            other => other.map_err(|source| BackendError::Other {
-                key: level.prefix.clone(),
-                source: source.into(),
+            other => other.map_err(|error| match key_of(options, &level.prefix) {
+                Some(key) => BackendError::classify(&key, error),
+                None => BackendError::Other { key: "/".to_owned(), source: error.into() },
             })?,
         };
         level.is_read = markers.len() < size;
@@ -87,11 +87,7 @@ impl Folder {
         if let Some(name) = name.strip_suffix('/') {
             return Ok(Some(Entry::Folder { name: name.to_owned() }));
         }
-        let key = match &options.folder {
-            Some(folder) => folder.join(name),
-            None => Key::new(name),
-        };
-        let Ok(key) = key else { return Ok(None) };
+        let Some(key) = key_of(options, name) else { return Ok(None) };
         match fs::symlink_metadata(self.path(&key)) {
             Ok(found) => {
                 Ok(Some(Entry::Object { head: head(&key, &found)?, name: name.to_owned() }))
@@ -99,6 +95,15 @@ impl Folder {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(BackendError::classify(&key, error)),
         }
+    }
+}
+
+/// The key of what has this name below the folder listed.
+fn key_of(options: &ListOptions, name: &str) -> Option<Key> {
+    match (&options.folder, name.trim_end_matches('/')) {
+        (Some(folder), "") => Some(folder.clone()),
+        (Some(folder), name) => folder.join(name).ok(),
+        (None, name) => Key::new(name).ok(),
     }
 }
 
