@@ -1,1 +1,60 @@
-fn main() {}
+//! The project's own chores, run as `cargo xtask …`.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+
+mod corpus;
+mod tidy;
+
+/// The project's own chores.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Check what the compiler does not: layers, purity, lengths, manifests.
+    Tidy,
+    /// Check the corpus, add cases to it, review what changed.
+    #[command(subcommand)]
+    Corpus(corpus::Command),
+}
+
+fn main() -> ExitCode {
+    let done = match Args::parse().chore {
+        Chore::Tidy => tidy::run(),
+        Chore::Corpus(command) => corpus::run(command),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            complain(format_args!("cargo xtask: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's root.
+fn root() -> anyhow::Result<&'static Path> {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")
+}
+
+/// Prints a line of what was asked for.
+#[expect(clippy::print_stdout, reason = "the chores answer on standard output")]
+fn say(line: impl Display) {
+    println!("{line}");
+}
+
+/// Prints a line about what went wrong.
+#[expect(clippy::print_stderr, reason = "the chores complain on standard error")]
+fn complain(line: impl Display) {
+    eprintln!("{line}");
+}
