@@ -7,7 +7,7 @@ use std::path::Path;
 
 use toolstub_store::{BackendError, Depth, Entry, Key, ListOptions, ListPage};
 
-use super::folder::{Folder, check_folder, head};
+use super::folder::{Folder, check_folder, head, unless_gone};
 
 /// How many entries of a folder are looked at together on the way down.
 const BATCH: usize = 1024;
@@ -69,14 +69,12 @@ impl Folder {
             options.folder.as_ref().map_or_else(|| self.root().to_owned(), |key| self.path(key));
         path.extend(level.prefix.split('/').filter(|part| !part.is_empty()));
         let markers = smallest(&path, &from, size);
-        let markers = match markers {
-            // Somebody has removed the folder since it was seen.
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            other => other.map_err(|error| match key_of(options, &level.prefix) {
+        let markers =
+            unless_gone(markers).map_err(|error| match key_of(options, &level.prefix) {
                 Some(key) => BackendError::classify(&key, error),
                 None => BackendError::Other { key: "/".to_owned(), source: error.into() },
-            })?,
-        };
+            })?;
+        let markers = markers.unwrap_or_default();
         level.is_read = markers.len() < size;
         level.last = markers.last().cloned().or(level.last.take());
         level.batch = markers.into();
@@ -155,7 +153,8 @@ fn smallest(path: &Path, from: &From, count: usize) -> std::io::Result<Vec<Strin
         if Key::new(marker.as_str()).is_err() {
             continue;
         }
-        if entry.file_type()?.is_dir() {
+        let Some(kind) = unless_gone(entry.file_type())? else { continue };
+        if kind.is_dir() {
             marker.push('/');
         }
         let wanted = match from {
