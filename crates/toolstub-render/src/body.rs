@@ -1,7 +1,7 @@
 //! The body: a synopsis, or the head of the original.
 
 use toolstub_core::Synopsis;
-use toolstub_core::text::sample_head;
+use toolstub_core::text::{clean, sample_head};
 
 use crate::frame::{self, Style};
 
@@ -91,8 +91,9 @@ fn write_items(text: &mut String, heading: &str, items: &[String]) {
     text.push_str(heading);
     text.push('\n');
     for item in items {
+        // A synopsis may come from a record that others can write: one item is one line.
         text.push_str("- ");
-        text.push_str(item);
+        text.push_str(&clean(item, usize::MAX));
         text.push('\n');
     }
 }
@@ -106,7 +107,7 @@ fn write_sample(text: &mut String, heading: &str, sample: &str) {
     text.push('\n');
     for line in sample.strip_suffix('\n').unwrap_or(sample).split('\n') {
         text.push_str("| ");
-        text.push_str(line);
+        text.push_str(&sample_head(line.as_bytes(), usize::MAX).shown);
         text.push('\n');
     }
 }

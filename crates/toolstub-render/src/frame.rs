@@ -71,7 +71,7 @@ pub(crate) fn write_explore(text: &mut String, reference: &str, prefix: &str) {
         text,
         "\n{EXPLORE_HEADING}\n\
          - {prefix}tool_result_search tool_output_ref={reference} query=TEXT: find text in the original\n\
-         - {prefix}tool_result_read tool_output_ref={reference} offset=0 limit=20000: read any range, in characters\n\
+         - {prefix}tool_result_read tool_output_ref={reference} offset=0 limit=4000: read any range, in characters\n\
          - {prefix}tool_result_list: list the originals of this session\n"
     );
 }

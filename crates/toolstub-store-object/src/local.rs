@@ -8,6 +8,7 @@
 mod folder;
 mod listing;
 
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,7 +63,7 @@ impl LocalBackend {
             tries += 1;
             let written = match how {
                 Write::Put => self.objects.put(key, body.clone()).await.map(|()| Created::New),
-                Write::Create => self.objects.create(key, body.clone()).await,
+                Write::Create => self.create_or_put(key, body.clone()).await,
             };
             match written {
                 Err(BackendError::NotFound { .. }) if tries < TRIES => {}
@@ -70,10 +71,38 @@ impl LocalBackend {
                     self.blocking(key, Folder::make_private).await?;
                     return Ok(Created::New);
                 }
-                other => return other,
+                Ok(Created::Existed) => return Ok(Created::Existed),
+                Err(error) => {
+                    // The folder was made for nothing; the error that matters is the first.
+                    let _ = self.blocking(key, Folder::prune_above).await;
+                    return Err(error);
+                }
             }
         }
     }
+
+    /// Creates a file, by two steps where the file system has no hard links.
+    async fn create_or_put(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
+        match self.objects.create(key, body.clone()).await {
+            Err(error) if links_are_missing(&error) => {}
+            other => return other,
+        }
+        match self.head(key).await {
+            Ok(_) => Ok(Created::Existed),
+            Err(BackendError::NotFound { .. }) => {
+                self.objects.put(key, body).await?;
+                Ok(Created::New)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether an error may say that a file system has no hard links.
+fn links_are_missing(error: &BackendError) -> bool {
+    const EPERM: i32 = 1;
+    let io = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    io.is_some_and(|io| io.kind() == io::ErrorKind::Unsupported || io.raw_os_error() == Some(EPERM))
 }
 
 /// How an object is written.

@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn characters_stand_in_the_index_only_where_they_differ_from_bytes() {
         packs(b"", 8);
-        packs(&[b'a'; BLOCK], 8);
-        packs(&[b'a'; BLOCK + 1], 8);
+        packs(&b"a".repeat(BLOCK), 8);
+        packs(&b"a".repeat(BLOCK + 1), 8);
         packs(&[0xff; 10], 8);
         packs("é".repeat(BLOCK).as_bytes(), 10);
     }
@@ -270,7 +270,7 @@ mod tests {
             bytes.extend_from_slice(&tail);
             let index = index_of(&bytes, piece * 1021);
             prop_assert_eq!(index.chars(), String::from_utf8_lossy(&bytes).chars().count() as u64);
-            let line_feeds = bytes.iter().filter(|&&byte| byte == b'\n').count();
+            let line_feeds = String::from_utf8_lossy(&bytes).matches('\n').count();
             prop_assert_eq!(index.line_feeds(), line_feeds as u64);
             for (number, block) in bytes.chunks(BLOCK).enumerate() {
                 prop_assert_eq!(index.block(number).crc, crc32c::crc32c(block));

@@ -34,6 +34,7 @@
 
 mod backend;
 mod chars;
+mod collect;
 #[cfg(feature = "testing")]
 pub mod contract;
 mod error;
@@ -48,6 +49,7 @@ mod remove;
 mod search;
 mod session;
 mod store;
+mod verify;
 mod walk;
 mod write;
 
@@ -55,6 +57,7 @@ pub use backend::{
     Backend, BackendError, BoxError, Created, Depth, Entry, Head, InvalidKey, Key, ListOptions,
     ListPage, Ranged,
 };
+pub use collect::CollectRequest;
 pub use error::StoreError;
 pub use list::{ListAnswer, ListRequest, Listed};
 pub use memory::MemoryBackend;
@@ -64,4 +67,5 @@ pub use remove::Removed;
 pub use search::{Match, SearchMode, SearchRequest, Searched};
 pub use session::SessionStore;
 pub use store::ResultStore;
+pub use verify::{Damaged, Verified};
 pub use write::WriteRequest;

@@ -6,13 +6,15 @@
 
 use memchr::{memchr, memchr2, memchr3, memmem};
 
-use super::outline::Outline;
+use super::outline::{Outline, Rank};
 use super::words::{is_word, word};
 
 /// The longest part of a statement that a dialect is shown.
 const STATEMENT_BYTES: usize = 16 << 10;
 /// How many open blocks are told apart; deeper ones are only counted.
-const DEPTH: usize = 128;
+const DEPTH: usize = 64;
+/// How many groups of a statement are looked at.
+const GROUPS: u8 = 8;
 /// How many nested conditional directives are remembered.
 const CONDITIONS: usize = 32;
 
@@ -126,7 +128,7 @@ pub(super) const C_LIKE: Dialect = Dialect {
 struct Block {
     opens: Opens,
     /// The open parentheses around the block.
-    parens: u32,
+    parens: u16,
 }
 
 /// The open blocks, outermost first.
@@ -137,7 +139,7 @@ struct Blocks {
     /// How many of them hide what is inside.
     hiding: usize,
     types: usize,
-    parens: u32,
+    parens: u16,
 }
 
 impl Blocks {
@@ -179,6 +181,12 @@ struct Walk<'a> {
     pending: Opens,
     names: bool,
     conditions: Vec<Blocks>,
+    /// How many groups the current statement has.
+    groups: u8,
+    /// Up to where no regular expression can end.
+    no_regex: usize,
+    /// How much may still be read ahead in vain.
+    ahead: usize,
 }
 
 /// Walks over `source` and notes in `outline` what `dialect` finds.
@@ -194,6 +202,9 @@ pub(super) fn walk(source: &[u8], dialect: &Dialect, outline: &mut Outline) {
         pending: Opens::Body,
         names: false,
         conditions: Vec::new(),
+        groups: 0,
+        no_regex: 0,
+        ahead: source.len().saturating_mul(2),
     };
     if dialect.islands {
         walk.enter_island();
@@ -240,7 +251,7 @@ impl Walk<'_> {
             b'{' => self.open(outline),
             b'}' => self.close(outline),
             b'(' | b'[' => {
-                self.blocks.parens += 1;
+                self.blocks.parens = self.blocks.parens.saturating_add(1);
                 self.at += 1;
             }
             b')' | b']' => {
@@ -283,7 +294,13 @@ impl Walk<'_> {
             self.show(end, outline);
         }
         self.at += 1;
+        self.begin();
+    }
+
+    /// Begins a statement here.
+    fn begin(&mut self) {
         self.start = self.at;
+        self.groups = 0;
     }
 
     /// Shows the current statement to the dialect.
@@ -306,6 +323,9 @@ impl Walk<'_> {
             names: std::mem::take(&mut self.names),
         };
         let before = std::mem::replace(&mut self.pending, Opens::Body);
+        if statement.inside && !outline.has_room_for(Rank::Member) {
+            return Opens::Body;
+        }
         let opens = match (self.dialect.statement)(&statement, outline) {
             Some(opens) => opens,
             None if continues(statement.text) => before,
@@ -320,15 +340,23 @@ impl Walk<'_> {
     fn open(&mut self, outline: &mut Outline) {
         let opens = if self.blocks.hiding > 0 {
             Opens::Body
-        } else if self.blocks.parens > 0 {
+        } else if self.blocks.parens > 0 || self.groups > GROUPS {
             Opens::Group
         } else {
             self.show(End::Open, outline)
         };
+        let opens = match opens {
+            // Without room for members, a type is as good as closed.
+            Opens::Type if !outline.has_room_for(Rank::Member) => Opens::Body,
+            opens => opens,
+        };
+        let outermost = self.blocks.hiding == 0;
         self.blocks.push(opens);
         self.at += 1;
-        if opens != Opens::Group && self.blocks.hiding <= 1 {
-            self.start = self.at;
+        if opens == Opens::Group {
+            self.groups = self.groups.saturating_add(1);
+        } else if outermost {
+            self.begin();
         }
     }
 
@@ -349,7 +377,7 @@ impl Walk<'_> {
                 self.names = closed == Some(Opens::Named);
                 // Inside a group, an inner block's end begins nothing.
                 if self.blocks.hiding == 0 {
-                    self.start = self.at;
+                    self.begin();
                 }
             }
         }
@@ -358,7 +386,8 @@ impl Walk<'_> {
     /// Whether the line that ends here leaves its statement open.
     fn goes_on(&self) -> bool {
         let text = self.source.get(self.start..self.at).unwrap_or_default();
-        matches!(text.trim_ascii_end().last(), Some(b',' | b':' | b'='))
+        let last = text.iter().rev().find(|b| !matches!(b, b' ' | b'\t' | b'\r'));
+        matches!(last, Some(b',' | b':' | b'='))
     }
 
     /// The line of a `#`, from there on, with the lines that continue it.
@@ -383,10 +412,11 @@ impl Walk<'_> {
     }
 
     /// Whether only white space stands between the start of the statement and here.
-    fn is_fresh(&self) -> bool {
-        self.source
-            .get(self.start..self.at)
-            .is_some_and(|text| text.iter().all(u8::is_ascii_whitespace))
+    fn is_fresh(&mut self) -> bool {
+        // White space that was looked at is left out of the statement, not looked at again.
+        let text = self.source.get(self.start..self.at).unwrap_or_default();
+        self.start += text.iter().take_while(|b| b.is_ascii_whitespace()).count();
+        self.start >= self.at
     }
 
     fn hash(&mut self, outline: &mut Outline) {
@@ -395,6 +425,7 @@ impl Walk<'_> {
             Hash::Directive if self.is_first_on_line() => {
                 let line = &self.source[self.at..self.at + self.directive_len()];
                 self.condition(line);
+                let line = &self.source[self.at..self.at + line.len()];
                 if self.blocks.hiding == 0 || line[1..].trim_ascii_start().starts_with(b"include") {
                     let shown = &line[..line.len().min(STATEMENT_BYTES)];
                     (self.dialect.directive)(shown, self.at, outline);
@@ -453,7 +484,9 @@ impl Walk<'_> {
                     self.start = self.at;
                 }
             }
-            _ if self.dialect.regex && self.may_begin_regex() => self.skip_regex(),
+            _ if self.dialect.regex && self.at >= self.no_regex && self.may_begin_regex() => {
+                self.skip_regex();
+            }
             _ => self.at += 1,
         }
     }
@@ -506,6 +539,7 @@ impl Walk<'_> {
             }
             at += 1;
         }
+        self.no_regex = self.at + at;
         self.at += 1;
     }
 
@@ -593,10 +627,11 @@ impl Walk<'_> {
         if label.is_empty() || label[0].is_ascii_digit() {
             return;
         }
+        let limit = self.source.len().min(self.at.saturating_add(self.ahead));
         let mut at = self.at;
-        while let Some(newline) = memchr(b'\n', &self.source[at..]) {
+        while let Some(newline) = memchr(b'\n', &self.source[at..limit]) {
             at += newline + 1;
-            let line = &self.source[at..];
+            let line = &self.source[at..limit];
             let indent = line.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
             let after = line[indent..].strip_prefix(label);
             if after.is_some_and(|after| !after.first().is_some_and(|b| is_word(*b))) {
@@ -604,6 +639,7 @@ impl Walk<'_> {
                 return;
             }
         }
+        self.ahead -= limit - self.at;
     }
 
     /// Steps to behind the next `<?php` or `<?=`.

@@ -103,7 +103,8 @@ fn declaration(statement: &Statement<'_>, outline: &mut Outline, members: Opens)
                 return Some(Opens::Body);
             }
             End::Semicolon if !statement.inside && is_prototype(&head) => {
-                outline.symbol(Rank::Prototype, at, head.text);
+                let rank = if has_old_parameters(&head) { rank } else { Rank::Prototype };
+                outline.symbol(rank, at, head.text);
             }
             _ => {}
         }
@@ -140,6 +141,10 @@ fn prefix_removed<'a>(
         }
         if let Some(rest) = after_word(text, b"__attribute__").or(after_word(text, b"__declspec")) {
             text = after_group(rest).trim_ascii_start();
+            continue;
+        }
+        if let Some(rest) = after_macro_line(text) {
+            text = rest;
             continue;
         }
         if text.starts_with(b"@") {
@@ -288,6 +293,19 @@ fn function_head(text: &[u8], inside: bool) -> Option<Head<'_>> {
     (!wrong).then_some(head)
 }
 
+/// What follows a first line that is one call of a macro, without a semicolon.
+fn after_macro_line(text: &[u8]) -> Option<&[u8]> {
+    let name = word_len(text);
+    let shouted = name > 2 && !text[..name].iter().any(u8::is_ascii_lowercase);
+    if !shouted || text.get(name) != Some(&b'(') {
+        return None;
+    }
+    let behind = after_group(&text[name..]);
+    let line = behind.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\r')).count();
+    let rest = behind[line..].trim_ascii_start();
+    (behind.get(line) == Some(&b'\n') && !rest.is_empty()).then_some(rest)
+}
+
 /// A test that a macro defines: `TEST(Suite, name)`, whole.
 fn test_head(text: &[u8]) -> Option<&[u8]> {
     let name = word_len(text);
@@ -309,4 +327,16 @@ fn is_prototype(head: &Head<'_>) -> bool {
         && !matches!(first, b"friend" | b"else" | b"case" | b"goto")
         && !before.trim_ascii_end().ends_with(b"::")
         && !behind.starts_with(b"(")
+}
+
+/// Whether the types of the parameters stand behind their list, as they did before 1989.
+fn has_old_parameters(head: &Head<'_>) -> bool {
+    let behind = after_group(head.rest).trim_ascii();
+    let first = word(behind);
+    let plain = behind.iter().all(|b| is_word(*b) || matches!(b, b'*' | b',' | b' ' | b'\n' | b'['| b']'));
+    let suffix: [&[u8]; 4] = [b"const", b"volatile", b"override", b"final"];
+    plain
+        && first.first().is_some_and(u8::is_ascii_lowercase)
+        && !suffix.contains(&first)
+        && !behind[first.len()..].trim_ascii().is_empty()
 }

@@ -111,8 +111,9 @@ fn by_first_word(text: &[u8], votes: &mut Votes) {
                 } else if matches!(name, b"strict" | b"warnings" | b"parent" | b"base" | b"utf8") {
                     votes.add(Perl, 4);
                 } else if has(rest, "::") {
-                    votes.add(Rust, 3);
-                    votes.add(Perl, 2);
+                    let upper = rest[0].is_ascii_uppercase() && !has(rest, "{");
+                    votes.add(Rust, if upper { 1 } else { 3 });
+                    votes.add(Perl, if upper { 3 } else { 1 });
                 } else if is_path(path, b".") {
                     votes.all(&[Rust, Perl, Php], 1);
                 }
@@ -784,10 +785,7 @@ fn access(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
         return votes.add(Cpp, 3);
     }
     let signature = ends(text, ")") || ends(text, ",") || ends(text, "(");
-    if !(semicolon
-        || brace
-        || signature
-        || rest.len() < 100
+    if !(semicolon || brace || signature || ends(text, ":") && has(rest, "class ") || rest.len() < 100
             && (has(rest, "class ")
                 || has(rest, "fun ")
                 || has(rest, " val ")
@@ -824,7 +822,9 @@ fn access(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
         votes.all(&[C, Cpp], 2);
         votes.all(&[Java, CSharp], 1);
     } else if first != b"data" {
-        votes.all(&[Java, CSharp], 2);
+        let java = !matches!(first, b"internal" | b"override" | b"open" | b"fileprivate");
+        votes.add(Java, u32::from(java) * 2);
+        votes.add(CSharp, 2);
         votes.add(Dart, u32::from(first == b"final"));
         if has(rest, "String ")
             || has(rest, "final ")
@@ -873,8 +873,9 @@ fn c_type(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
             votes.add(Swift, if has(rest, ": ") { 2 } else { 0 });
         }
         b"void" | b"int" | b"bool" | b"double" | b"float" | b"long" | b"char" => {
-            votes.all(&[C, Cpp], 2);
-            votes.all(&[Java, CSharp, Dart], 1);
+            votes.all(&[C, Cpp, Java, CSharp, Dart], 1);
+            let pointers = rest.contains(&b'*') || has(rest, "_t ") || has(rest, "(void)");
+            votes.all(&[C, Cpp], u32::from(pointers) * 2);
             if semicolon
                 && has(rest, " = ")
                 && rest
@@ -1001,8 +1002,11 @@ fn sql(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
 /// Clues in a line that begins with some other word.
 fn by_name(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
     let semicolon = ends(text, ";");
-    if first[0] == b'$' && starts(rest, ":") && !starts(rest, "::") {
-        return votes.add(Scss, 3);
+    if first[0] == b'$' {
+        let name = text.iter().take_while(|b| is_word(**b) || **b == b'-').count();
+        if starts(&text[name..], ":") && !starts(&text[name..], "::") {
+            return votes.add(Scss, 3);
+        }
     }
     if first[0] == b'$' {
         let assigned =
@@ -1135,7 +1139,7 @@ fn by_mark(text: &[u8], votes: &mut Votes) {
             } else if matches!(word(rest), b"if" | b"endif" | b"else" | b"elif" | b"region")
                 && text.get(1) != Some(&b' ')
             {
-                votes.all(&[C, Cpp], 1);
+                votes.all(&[C, Cpp], if has(rest, "defined") { 3 } else { 1 });
                 votes.all(&[CSharp, Swift], 1);
             } else if starts(text, "#[") && (ends(text, "]") || ends(text, "(")) {
                 votes.add(Rust, 2);
@@ -1248,9 +1252,15 @@ fn by_shape(text: &[u8], votes: &mut Votes) {
         votes.add(Ruby, 3);
     }
     if ends(text, "{") || ends(text, ",") || ends(text, ";") {
-        let typed =
-            [": string", ": number", ": boolean", ": void", ": any", ": unknown", ": Promise<"];
-        if typed.iter().any(|part| has(text, part)) {
+        let typed = [": string", ": number", ": boolean", ": void", ": any", ": unknown", ": Promise"];
+        let is_type = |part: &&str| {
+            memmem::find(text, part.as_bytes()).is_some_and(|at| {
+                let quoted = text[..at].iter().any(|b| matches!(b, b'"' | b'\'' | b'`'));
+                let behind = text.get(at + part.len());
+                !quoted && behind.is_some_and(|b| b";,)=|[<> {".contains(b))
+            })
+        };
+        if typed.iter().any(is_type) {
             votes.add(TypeScript, 2);
             votes.add(JavaScript, u32::from(ends(text, "{")));
         }

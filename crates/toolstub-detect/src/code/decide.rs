@@ -143,6 +143,7 @@ impl Evidence {
             self.inner_docs += u32::from(line.starts_with(b"//! "));
             return;
         }
+        let line = without_comment(line);
         self.semicolons += u32::from(line.ends_with(b";"));
         if clue(line, &mut self.votes) {
             self.clues += 1;
@@ -171,7 +172,7 @@ impl Evidence {
             && count(b":") > 20
             && count(b";") > 10
             && script < 3
-            && count(b"\"") < 20
+            && count(b"\":") < 3
         {
             self.votes.add(Language::Css, 10);
             self.code += 10;
@@ -180,6 +181,17 @@ impl Evidence {
             self.neutral += 1;
         }
     }
+}
+
+/// `line` without a comment at its end.
+fn without_comment(line: &[u8]) -> &[u8] {
+    let code = if line.ends_with(b"*/") {
+        memmem::rfind(line, b"/*").map_or(line, |at| &line[..at])
+    } else {
+        memmem::find(line, b" // ").map_or(line, |at| &line[..at])
+    };
+    let code = code.trim_ascii_end();
+    if code.is_empty() { line } else { code }
 }
 
 /// What closes the comment or string over lines that `line` leaves open.
@@ -427,9 +439,7 @@ fn word_path(line: &[u8]) -> usize {
 /// Whether a source that begins with a tag is markup, rather than code in an envelope.
 fn is_markup(source: &[u8]) -> bool {
     let source = source.trim_ascii_start();
-    if [&b"=head"[..], b"=pod", b"=encoding"].iter().any(|mark| source.starts_with(mark)) {
-        return true;
-    }
+    
     if !source.starts_with(b"<") || source.starts_with(b"<?php") || source.starts_with(b"<?=") {
         return false;
     }
@@ -455,11 +465,14 @@ fn verdict(evidence: &Evidence, source: &[u8]) -> Option<Language> {
     let all = code + text + neutral;
     settle(&mut votes, semicolons, all);
     let (language, points) = votes.best();
-    if foreign >= 2 || points < 3 || is_markup(source) {
+    // Documentation with a few lines of code is that.
+    let documents = source.starts_with(b"=") && evidence.comments > code * 4;
+    let quotes = foreign >= 2 && !source.starts_with(b"#!");
+    if quotes || documents || points < 3 || is_markup(source) {
         return None;
     }
     let strong = points >= 4.max(all / 60) && points * 4 >= clues || all == code && points >= 3;
-    let dense = code * 8 >= all || points * 4 >= all;
+    let dense = (code + points) * 10 >= all;
     let clear = code >= text * 2 || points >= text;
     (strong && dense && clear).then_some(language)
 }
@@ -509,7 +522,7 @@ fn settle(votes: &mut Votes, semicolons: u32, lines: u32) {
     }
     // A language that extends another inherits what speaks for it.
     for (extension, base, share) in
-        [(TypeScript, JavaScript, 16), (Scss, Css, 30), (ObjectiveC, C, 30)]
+        [(TypeScript, JavaScript, 32), (Scss, Css, 30), (ObjectiveC, C, 30)]
     {
         let own = votes.of(extension);
         if own >= 2 && own * share >= votes.of(base) {

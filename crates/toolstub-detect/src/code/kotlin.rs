@@ -80,6 +80,10 @@ fn kotlin(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
     }
     let mut rest = text;
     while word(rest) != b"fun" {
+        if word(rest) == b"constructor" && !statement.inside {
+            // The constructor of a class whose head stands in the line before.
+            return Some(Opens::Type);
+        }
         if !MODIFIERS.contains(&word(rest)) {
             return None;
         }

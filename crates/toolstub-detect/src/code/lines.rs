@@ -10,6 +10,8 @@ const LINE_BYTES: usize = 16 << 10;
 pub(super) struct Lines<'a> {
     source: &'a [u8],
     at: usize,
+    /// How much may still be read ahead in vain.
+    ahead: usize,
 }
 
 /// A line without its ending and without its indentation.
@@ -25,7 +27,7 @@ pub(super) struct Line<'a> {
 
 impl<'a> Lines<'a> {
     pub(super) fn new(source: &'a [u8]) -> Self {
-        Self { source, at: 0 }
+        Self { source, at: 0, ahead: source.len().saturating_mul(2) }
     }
 
     /// What has not been walked over.
@@ -73,7 +75,11 @@ impl<'a> Lines<'a> {
                 *self = ahead;
                 return;
             }
+            if ahead.at - self.at > self.ahead {
+                break;
+            }
         }
+        self.ahead = self.ahead.saturating_sub(ahead.at - self.at);
     }
 }
 

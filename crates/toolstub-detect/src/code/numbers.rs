@@ -6,6 +6,8 @@ use memchr::memchr;
 
 /// How many lines are looked at to find out.
 const SAMPLE: usize = 200;
+/// How many lines of the tool's own may stand before the first number.
+const PREAMBLE: usize = 3;
 /// How much of a numbered source is looked at, as that needs a copy.
 const COPY_BYTES: usize = 32 << 20;
 
@@ -23,17 +25,13 @@ fn numbered(line: &[u8]) -> Option<(u64, u8, &[u8])> {
     }
     match rest {
         [b'\t', rest @ ..] => Some((number, b'\t', rest)),
-        [b':' | b'|', b' ', rest @ ..] => Some((number, rest_kind(text[digits]), rest)),
-        [b':' | b'|', rest @ ..] => Some((number, rest_kind(text[digits]), rest)),
+        [b':' | b'|', b' ', rest @ ..] => Some((number, text[digits], rest)),
+        [b':' | b'|', rest @ ..] => Some((number, text[digits], rest)),
         [b' ', b'|' | b':', b' ', rest @ ..] => Some((number, text[digits + 1], rest)),
         [b' ', b'|', rest @ ..] => Some((number, b'|', rest)),
         [] | [b'\r'] => Some((number, 0, b"")),
         _ => None,
     }
-}
-
-fn rest_kind(separator: u8) -> u8 {
-    separator
 }
 
 /// `source` without the numbers of its lines, or `source` itself where there are none.
@@ -54,7 +52,7 @@ pub(super) fn without_line_numbers(source: &[u8]) -> Cow<'_, [u8]> {
 /// Whether almost all of the first lines are numbered, each by one more than the last.
 fn has_line_numbers(source: &[u8]) -> bool {
     let mut rest = source;
-    let (mut lines, mut found, mut steps, mut last) = (0, 0, 0, None::<u64>);
+    let (mut lines, mut before, mut found, mut steps, mut last) = (0, 0, 0, 0, None::<u64>);
     let mut separators = [0usize; 256];
     while lines < SAMPLE && !rest.is_empty() {
         let end = memchr(b'\n', rest).unwrap_or(rest.len());
@@ -69,12 +67,9 @@ fn has_line_numbers(source: &[u8]) -> bool {
             separators[separator as usize] += 1;
             steps += usize::from(last.is_some_and(|last| number == last + 1));
             last = Some(number);
-        } else if lines == 1 && found == 0 {
-            // A line of the tool's own may stand before the file.
+        } else if found == 0 && before < PREAMBLE {
+            before += 1;
             lines -= 1;
-            if rest.len() < source.len() / 2 {
-                return false;
-            }
         }
     }
     let most = separators[1..].iter().max().copied().unwrap_or(0);

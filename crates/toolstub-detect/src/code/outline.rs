@@ -70,9 +70,10 @@ impl Outline {
         }
     }
 
-    /// Whether members are still wanted.
+    /// Whether declarations of a rank are still wanted.
     pub(super) fn has_room_for(&self, rank: Rank) -> bool {
-        rank <= Rank::Minor || self.kept[rank as usize].len() < SYMBOLS
+        let full = |rank: Rank| self.kept[rank as usize].len() >= SYMBOLS;
+        rank <= Rank::Minor || !full(rank) && !full(Rank::Top)
     }
 
     pub(super) fn finish(self, language: Language) -> Code {

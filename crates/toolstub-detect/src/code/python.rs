@@ -36,7 +36,10 @@ pub(super) fn outline(source: &[u8], outline: &mut Outline) {
             if line.indent <= level {
                 inner = Some(line.indent);
                 match open {
-                    Block::Class => declare(&line, Rank::Member, outline),
+                    Block::Class if outline.has_room_for(Rank::Member) => {
+                        declare(&line, Rank::Member, outline);
+                    }
+                    Block::Class => {}
                     Block::Condition if is_import(line.text) => import(&line, &mut lines, outline),
                     Block::Condition => declare(&line, Rank::Nested, outline),
                     Block::Function => {}
@@ -62,20 +65,18 @@ impl Quotes {
         loop {
             let double = find(source, b"\"\"\"", at, &mut self.double);
             let single = find(source, b"'''", at, &mut self.single);
-            let (open, mark) = match (double, single) {
-                (Some(double), Some(single)) if single < double => (single, b"'''"),
-                (Some(double), _) => (double, b"\"\"\""),
-                (None, Some(single)) => (single, b"'''"),
-                (None, None) => return None,
-            };
+            let open = double.unwrap_or(upto).min(single.unwrap_or(upto));
             if open >= upto {
                 return None;
             }
-            let before = &source[at..open];
-            if is_comment(before) {
-                return None;
+            let Some(open) = opening(&source[..upto], at, open) else { return None };
+            if open.len() < 3 || !source[open.clone()].starts_with(&[source[open.start]; 3]) {
+                // The marks stood inside of a shorter string.
+                at = open.end;
+                continue;
             }
-            let mut close = open + 3;
+            let mark = &source[open.start..open.start + 3];
+            let mut close = open.start + 3;
             loop {
                 let Some(found) = memmem::find(&source[close..], mark) else {
                     return Some(source.len());
@@ -94,26 +95,35 @@ impl Quotes {
     }
 }
 
+/// The string in `line`, from `at` on, in which the quotation marks at `marks` stand, or which they
+/// open: then it is the marks alone. None if a comment comes first.
+fn opening(line: &[u8], mut at: usize, marks: usize) -> Option<std::ops::Range<usize>> {
+    while at < marks {
+        match line[at] {
+            b'#' => return None,
+            quote @ (b'"' | b'\'') => {
+                let mut end = at + 1;
+                while end < line.len() && line[end] != quote {
+                    end += 1 + usize::from(line[end] == b'\\');
+                }
+                end = (end + 1).min(line.len());
+                if end > marks {
+                    return Some(at..end);
+                }
+                at = end;
+            }
+            _ => at += 1,
+        }
+    }
+    Some(at..(at + 3).min(line.len()))
+}
+
 /// The next `mark` at or after `at`; what was found before is remembered.
 fn find(source: &[u8], mark: &[u8], at: usize, known: &mut Option<usize>) -> Option<usize> {
     if known.is_some_and(|known| known < at || known == 0) {
         *known = source.get(at..).and_then(|rest| memmem::find(rest, mark)).map(|found| at + found);
     }
     *known
-}
-
-/// Whether a comment opens in `text`, its quoted parts aside.
-fn is_comment(text: &[u8]) -> bool {
-    let mut quote = 0;
-    for &byte in text {
-        match byte {
-            b'#' if quote == 0 => return true,
-            b'"' | b'\'' if quote == 0 => quote = byte,
-            _ if byte == quote => quote = 0,
-            _ => {}
-        }
-    }
-    false
 }
 
 fn is_import(text: &[u8]) -> bool {

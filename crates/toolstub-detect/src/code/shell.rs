@@ -60,11 +60,14 @@ fn function_len(text: &[u8]) -> Option<usize> {
 
 pub(super) fn powershell(source: &[u8], outline: &mut Outline) {
     let mut lines = Lines::new(source);
+    let mut closes = true;
     while let Some(line) = lines.next() {
         let text = line.text;
-        if let Some(open) = memmem::find(text, b"<#") {
+        if let Some(open) = memmem::find(text, b"<#").filter(|_| closes) {
             let from = line.at + open;
-            if let Some(end) = memmem::find(&source[from..], b"#>") {
+            let end = memmem::find(&source[from..], b"#>");
+            closes = end.is_some();
+            if let Some(end) = end {
                 if from + end >= lines.position() {
                     lines.skip_past(from + end);
                     continue;

@@ -3,6 +3,8 @@
 mod bytes;
 mod machine;
 mod outline;
+#[cfg(test)]
+mod tests;
 
 use toolstub_core::text::is_white_space;
 use toolstub_core::utf8;

@@ -23,19 +23,22 @@ pub(crate) struct Folder {
 impl Folder {
     /// Opens a folder, made if it is not there, and puts its own entry on the disk.
     pub(crate) fn open(root: &Path, fsync: bool) -> io::Result<Self> {
-        match fs::metadata(root) {
-            Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(io::Error::new(ErrorKind::NotADirectory, "it is not a folder")),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                private_dir_builder(true).create(root)?;
-                if fsync {
-                    let made = fs::canonicalize(root)?;
-                    made.ancestors().skip(1).try_for_each(sync_dir)?;
-                }
-            }
-            Err(error) => return Err(error),
-        }
+        let missing =
+            std::path::absolute(root)?.ancestors().take_while(|path| !path.exists()).count();
+        private_dir_builder(true).create(root)?;
         let root = fs::canonicalize(root)?;
+        if !fs::metadata(&root)?.is_dir() {
+            return Err(io::Error::new(ErrorKind::NotADirectory, "it is not a folder"));
+        }
+        if fsync {
+            // The folder, those that were made with it, and the one that holds the outermost.
+            root.ancestors().take(missing.max(1) + 1).try_for_each(|path| {
+                match sync_dir(path) {
+                    Err(error) if is_out_of_reach(&error) => Ok(()),
+                    other => other,
+                }
+            })?;
+        }
         Ok(Self { root, fsync, durable: Mutex::default() })
     }
 
@@ -96,8 +99,8 @@ impl Folder {
     /// Takes from others the right to read a file that was just written.
     pub(crate) fn make_private(&self, key: &Key) -> Result<(), BackendError> {
         match make_file_private(&self.path(key)) {
-            // Somebody has removed it already.
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            // Somebody has removed it already, or there are no permissions there.
+            Err(error) if error.kind() == ErrorKind::NotFound || is_out_of_reach(&error) => Ok(()),
             other => other.map_err(|error| BackendError::classify(key, error)),
         }
     }
@@ -149,13 +152,20 @@ impl Folder {
         }
     }
 
+    /// [`prune`](Self::prune) for the folder that holds a key.
+    pub(crate) fn prune_above(&self, key: &Key) -> Result<(), BackendError> {
+        match key.as_str().rsplit_once('/').map(|(folder, _)| Key::new(folder)) {
+            Some(Ok(folder)) => self.prune(&folder),
+            _ => Ok(()),
+        }
+    }
+
     /// Removes the folders below a folder that are empty, the folder itself and those above it,
     /// and the files that have no key.
     pub(crate) fn prune(&self, folder: &Key) -> Result<(), BackendError> {
         let pruned = self.check_folders_above(folder).and_then(|()| {
             check_folder(folder.as_str(), self.look_up(folder)?.file_type())?;
-            self.prune_below(&self.path(folder))
-                .map_err(|error| BackendError::classify(folder, error))
+            prune_below(&self.path(folder)).map_err(|error| BackendError::classify(folder, error))
         });
         self.remembered().clear();
         match pruned {
@@ -168,26 +178,6 @@ impl Folder {
         }
         if self.fsync {
             sync_dir(&path).map_err(|error| BackendError::classify(folder, error))?;
-        }
-        Ok(())
-    }
-
-    fn prune_below(&self, folder: &Path) -> io::Result<()> {
-        // The folders being read, from the outermost.
-        let mut open = vec![(folder.to_owned(), fs::read_dir(folder)?)];
-        while let Some((path, entries)) = open.last_mut() {
-            let Some(entry) = entries.next() else {
-                remove_if_empty(path);
-                open.pop();
-                continue;
-            };
-            let entry = entry?;
-            let path = entry.path();
-            if entry.file_type()?.is_dir() {
-                open.push((path.clone(), fs::read_dir(&path)?));
-            } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err()) {
-                fs::remove_file(&path)?;
-            }
         }
         Ok(())
     }
@@ -255,12 +245,44 @@ fn what(found: FileType) -> &'static str {
     }
 }
 
+/// Removes the empty folders below a folder, the folder itself, and the files that have no key.
+fn prune_below(folder: &Path) -> io::Result<()> {
+    // The folders being read, from the outermost.
+    let mut open = vec![(folder.to_owned(), fs::read_dir(folder)?)];
+    while let Some((path, entries)) = open.last_mut() {
+        let Some(entry) = entries.next() else {
+            remove_if_empty(path);
+            open.pop();
+            continue;
+        };
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            open.push((path.clone(), fs::read_dir(&path)?));
+        } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err()) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
 /// Removes a folder; says whether it is gone.
 fn remove_if_empty(path: &Path) -> bool {
     match fs::remove_dir(path) {
         Ok(()) => true,
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
+}
+
+/// Whether an error only says that a folder is another's, read-only or without such a thing.
+fn is_out_of_reach(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::PermissionDenied
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::InvalidInput
+            | ErrorKind::Unsupported
+    )
 }
 
 fn private_dir_builder(recursive: bool) -> fs::DirBuilder {

@@ -4,6 +4,7 @@ mod list;
 mod protocol;
 mod read;
 mod search;
+mod upkeep;
 
 use std::sync::Arc;
 
@@ -53,4 +54,20 @@ async fn write(store: &ResultStore, content: impl AsRef<[u8]>) -> Receipt {
 #[tokio::test]
 async fn the_memory_backend_keeps_the_contract() {
     toolstub_store::contract::check(|| Arc::new(MemoryBackend::new())).await;
+}
+
+#[tokio::test]
+async fn every_operation_can_run_on_any_thread() {
+    fn sendable<T: Send>(_: T) {}
+    let store = memory_store();
+    let receipt = write(&store, "content").await;
+    let (reference, session) = (receipt.reference(), session("s1"));
+    sendable(store.write(&original("content"), request("s1", "call_1")));
+    sendable(store.read(reference, &toolstub_store::ReadRequest::default()));
+    sendable(store.search(reference, &toolstub_store::SearchRequest::new("x")));
+    sendable(store.list(&session, &toolstub_store::ListRequest::default()));
+    sendable(store.delete(reference));
+    sendable(store.purge(&session));
+    sendable(store.verify_all());
+    sendable(store.gc(&toolstub_store::CollectRequest::new(std::time::SystemTime::now())));
 }

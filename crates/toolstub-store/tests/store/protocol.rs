@@ -245,7 +245,7 @@ async fn a_record_is_never_trusted() {
     let metadata = key(&receipt, "metadata.json");
     let json = store.backend().get(&metadata, 1 << 20).await.unwrap();
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
-    let changes: [(&str, serde_json::Value); 9] = [
+    let forgeries: [(&str, serde_json::Value); 9] = [
         ("original_bytes", u64::MAX.into()),
         ("original_bytes", 1.into()),
         ("original_chars", 69_999.into()),
@@ -256,7 +256,7 @@ async fn a_record_is_never_trusted() {
         ("tool_result_id", "tr_other".into()),
         ("session_id", "s2".into()),
     ];
-    for (field, value) in changes {
+    for (field, value) in forgeries {
         let mut changed = json.clone();
         changed[field] = value.clone();
         store.backend().put(&metadata, changed.to_string().into()).await.unwrap();

@@ -1,0 +1,101 @@
+//! Clearing away what was never committed.
+
+use std::time::{Duration, SystemTime};
+
+use crate::{
+    BackendError, Depth, Entry, Head, ListOptions, Removed, ResultStore, StoreError, layout,
+};
+
+/// How many keys are asked for at once.
+const PAGE: usize = 1000;
+
+/// What to clear away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectRequest {
+    /// The time by which ages are told.
+    pub now: SystemTime,
+    /// How long a leftover is spared, since a write may be under way.
+    pub older_than: Duration,
+    /// Whether to say only what would be removed.
+    pub dry_run: bool,
+}
+
+impl CollectRequest {
+    /// Removes what is older than a day.
+    pub fn new(now: SystemTime) -> Self {
+        Self { now, older_than: Duration::from_secs(24 * 60 * 60), dry_run: false }
+    }
+
+    fn is_due(&self, head: Head) -> bool {
+        self.now.duration_since(head.modified).is_ok_and(|age| age >= self.older_than)
+    }
+}
+
+impl ResultStore {
+    /// Removes the leftovers of writes that never came to their end, in the whole store.
+    ///
+    /// These are outputs without a record, temporary files, and whatever else stands among the
+    /// results; then empty folders. What is committed, or stands elsewhere, is not touched.
+    /// A write may run at the same time: it puts back what it finds missing.
+    pub async fn gc(&self, request: &CollectRequest) -> Result<Removed, StoreError> {
+        let mut removed = Removed::default();
+        let mut after = None;
+        let mut committed = String::new();
+        loop {
+            let options = ListOptions {
+                folder: Some(layout::sessions()),
+                depth: Depth::All,
+                after: after.take(),
+                limit: PAGE,
+            };
+            let page = self.backend.list(options).await?;
+            let mut due = Vec::new();
+            for entry in &page.entries {
+                let Entry::Object { name, head } = entry else { continue };
+                match layout::role(name) {
+                    // A record comes before its output.
+                    layout::Role::Record { folder } => folder.clone_into(&mut committed),
+                    layout::Role::Output { folder } if folder == committed => {}
+                    layout::Role::Output { .. } | layout::Role::Leftover
+                        if request.is_due(*head) =>
+                    {
+                        due.push((name, head));
+                    }
+                    _ => {}
+                }
+            }
+            for (name, head) in due {
+                let Ok(key) = layout::sessions().join(name) else { continue };
+                if self.is_committed_by_now(name).await? {
+                    continue;
+                }
+                if !request.dry_run {
+                    self.backend.delete(&key).await?;
+                }
+                removed.objects += 1;
+                removed.bytes += head.size;
+            }
+            match page.entries.last() {
+                Some(last) if page.more => after = Some(last.marker()),
+                _ => break,
+            }
+        }
+        if !request.dry_run {
+            self.backend.prune(&layout::sessions()).await?;
+        }
+        Ok(removed)
+    }
+
+    /// Whether an output has got its record since it was listed.
+    async fn is_committed_by_now(&self, name: &str) -> Result<bool, StoreError> {
+        let layout::Role::Output { folder } = layout::role(name) else { return Ok(false) };
+        let Ok(record) = layout::sessions().join(&format!("{folder}/{}", layout::METADATA)) else {
+            return Ok(false);
+        };
+        match self.backend.head(&record).await {
+            Ok(_) => Ok(true),
+            Err(BackendError::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
