@@ -1,12 +1,13 @@
 //! The project's own chores, run as `cargo xtask …`.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
+mod cases;
 mod corpus;
 mod tidy;
 
@@ -25,12 +26,26 @@ enum Chore {
     /// Check the corpus, add cases to it, review what changed.
     #[command(subcommand)]
     Corpus(corpus::Command),
+    /// Run cases of wanted behaviour, straight on the crates, in a build with optimisations.
+    Cases(cases::Args),
+    /// Run one case, whose line comes on standard input.
+    #[command(hide = true)]
+    Case {
+        /// The folder with the case's inputs.
+        folder: PathBuf,
+    },
+    /// Print a stub, for a case that repeats it in fresh processes.
+    #[command(hide = true)]
+    Stub,
 }
 
 fn main() -> ExitCode {
     let done = match Args::parse().chore {
         Chore::Tidy => tidy::run(),
         Chore::Corpus(command) => corpus::run(command),
+        Chore::Cases(args) => cases::run(&args),
+        Chore::Case { folder } => cases::run_one(&folder),
+        Chore::Stub => cases::print_stub(),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

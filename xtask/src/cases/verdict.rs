@@ -1,0 +1,119 @@
+//! How cases end, and how many ended how.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a case ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Verdict {
+    /// Everything held.
+    Passed,
+    /// Something did not hold: which step, and why.
+    Failed(String),
+    /// An operation does not exist yet.
+    NotYet(String),
+}
+
+/// How a case ended in what must hold and in what should; `None` where it asks for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Verdicts {
+    pub(super) must: Option<Verdict>,
+    pub(super) should: Option<Verdict>,
+}
+
+impl Verdicts {
+    /// The line that tells of the case.
+    pub(super) fn line(&self, id: &str) -> String {
+        let said = |verdict: &Verdict| match verdict {
+            Verdict::Passed => "pass".to_owned(),
+            Verdict::Failed(why) => format!("FAIL {why}"),
+            Verdict::NotYet(operation) => format!("not yet: {operation}"),
+        };
+        match (&self.must, &self.should) {
+            (Some(must), Some(should)) if must == should => format!("{id} {}", said(must)),
+            (Some(must), Some(Verdict::Passed) | None) => format!("{id} {}", said(must)),
+            (Some(must), Some(should)) => format!("{id} {}; should: {}", said(must), said(should)),
+            (None, Some(should)) => format!("{id} {} (should)", said(should)),
+            (None, None) => format!("{id} pass: nothing is asked of it"),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    not_yet: usize,
+}
+
+impl Tally {
+    fn count(&mut self, verdict: &Verdict) {
+        match verdict {
+            Verdict::Passed => self.passed += 1,
+            Verdict::Failed(_) => self.failed += 1,
+            Verdict::NotYet(_) => self.not_yet += 1,
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} not yet", self.passed, self.failed, self.not_yet)
+    }
+}
+
+/// How many cases ended how.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    must: Tally,
+    should: Tally,
+}
+
+impl Totals {
+    pub(super) fn count(&mut self, verdicts: &Verdicts) {
+        verdicts.must.iter().for_each(|verdict| self.must.count(verdict));
+        verdicts.should.iter().for_each(|verdict| self.should.count(verdict));
+    }
+
+    /// Whether anything that must hold did not.
+    pub(super) fn must_failed(&self) -> bool {
+        self.must.failed > 0
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "must {}; should {}", self.must, self.should)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_count_cases_in_both_columns() {
+        let mut totals = Totals::default();
+        let failed = || Some(Verdict::Failed("step 2: no".to_owned()));
+        totals.count(&Verdicts { must: Some(Verdict::Passed), should: failed() });
+        assert!(!totals.must_failed());
+        totals.count(&Verdicts { must: failed(), should: None });
+        totals.count(&Verdicts { must: Some(Verdict::NotYet("turn".to_owned())), should: None });
+        assert!(totals.must_failed());
+        let said = "must 1 passed, 1 failed, 1 not yet; should 0 passed, 1 failed, 0 not yet";
+        assert_eq!(totals.to_string(), said);
+    }
+
+    #[test]
+    fn line_tells_of_must_and_then_of_should() {
+        let line = |must, should| Verdicts { must, should }.line("D01");
+        assert_eq!(line(Some(Verdict::Passed), None), "D01 pass");
+        assert_eq!(
+            line(Some(Verdict::Passed), Some(Verdict::Failed("step 1: x".to_owned()))),
+            "D01 pass; should: FAIL step 1: x"
+        );
+        assert_eq!(line(None, Some(Verdict::Passed)), "D01 pass (should)");
+        assert_eq!(line(Some(Verdict::NotYet("turn".to_owned())), None), "D01 not yet: turn");
+    }
+}
