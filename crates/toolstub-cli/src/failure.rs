@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Error;
 use clap::error::ErrorKind;
+use serde::Serialize;
 use toolstub_store::{BackendError, StoreError};
 use toolstub_store_object::OpenError;
 
@@ -83,13 +84,24 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     if failed { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
 
+/// The answer to a request that failed.
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    status: &'static str,
+    error: Told<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    code: &'a str,
+    message: &'a str,
+    details: Option<()>,
+}
+
 #[expect(clippy::print_stderr, reason = "this is where failures are told")]
 fn tell(code: &str, message: &str, json: bool) {
     if json {
-        let answer = serde_json::json!({
-            "status": "error",
-            "error": { "code": code, "message": message, "details": null },
-        });
+        let answer = Answer { status: "error", error: Told { code, message, details: None } };
         // The exit code tells the failure even where standard output is closed.
         let _ = crate::output::write_json(&answer);
     } else {

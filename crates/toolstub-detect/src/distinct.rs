@@ -1,6 +1,6 @@
 //! Counting distinct things in bounded memory.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
@@ -44,9 +44,7 @@ pub(crate) struct Distinct {
 impl Distinct {
     /// Adds `item`; true if it was not there before (as far as that can be known).
     pub(crate) fn insert(&mut self, item: &[u8]) -> bool {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(item);
-        let digest = hasher.finish();
+        let digest = digest(item);
         if self.seen.len() < EXACT {
             return self.seen.insert(digest);
         }
@@ -60,9 +58,19 @@ impl Distinct {
     }
 }
 
+/// What stands for an item: two items with one digest are not to be expected.
+pub(crate) fn digest(item: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(item);
+    hasher.finish()
+}
+
+/// A map from digests.
+pub(crate) type ByDigest<V> = HashMap<u64, V, BuildHasherDefault<Digest>>;
+
 /// A hasher for what is a digest already.
 #[derive(Debug, Default)]
-struct Digest(u64);
+pub(crate) struct Digest(u64);
 
 impl Hasher for Digest {
     fn write(&mut self, bytes: &[u8]) {

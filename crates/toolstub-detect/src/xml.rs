@@ -9,7 +9,6 @@ mod dtd;
 mod markup;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 
 use memchr::memmem;
@@ -17,7 +16,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::census::Census;
-use crate::distinct::{Count, EXACT};
+use crate::distinct::{ByDigest, Count, EXACT, digest};
 use crate::media_type::MediaType;
 use dtd::Entities;
 
@@ -213,10 +212,13 @@ fn kept(name: &str) -> String {
 /// The root's child tags, in document order.
 #[derive(Default)]
 struct Children {
-    places: HashMap<Box<str>, usize>,
+    places: ByDigest<u32>,
     counts: Vec<u64>,
+    /// The names, one behind the other, and where each ends.
+    names: String,
+    ends: Vec<usize>,
     /// The place of the last child: a list of records looks nothing up.
-    last: Option<(String, usize)>,
+    last: Option<(String, u32)>,
     open: bool,
 }
 
@@ -225,20 +227,24 @@ impl Children {
         if let Some((last, place)) = &self.last
             && last == name
         {
-            self.counts[*place] += 1;
+            self.counts[*place as usize] += 1;
             return;
         }
-        let place = if let Some(&place) = self.places.get(name) {
+        let digest = digest(name.as_bytes());
+        let place = if let Some(&place) = self.places.get(&digest) {
             place
         } else if self.counts.len() == EXACT {
             self.open = true;
             return;
         } else {
-            self.places.insert(name.into(), self.counts.len());
+            let place = self.counts.len() as u32;
+            self.places.insert(digest, place);
             self.counts.push(0);
-            self.counts.len() - 1
+            self.names.extend(name.chars().take(NAME_CHARS));
+            self.ends.push(self.names.len());
+            place
         };
-        self.counts[place] += 1;
+        self.counts[place as usize] += 1;
         let (last, last_place) = self.last.get_or_insert_default();
         last.clear();
         last.push_str(name);
@@ -250,14 +256,19 @@ impl Children {
     }
 
     fn most_frequent(&self) -> Vec<(String, u64)> {
-        let rank = |&(_, place): &(&str, usize)| (u64::MAX - self.counts[place], place);
-        let mut tags: Vec<_> = self.places.iter().map(|(name, &place)| (&**name, place)).collect();
-        if tags.len() > CHILDREN {
-            tags.select_nth_unstable_by_key(CHILDREN, rank);
-            tags.truncate(CHILDREN);
+        let rank = |&place: &usize| (u64::MAX - self.counts[place], place);
+        let mut places: Vec<usize> = (0..self.counts.len()).collect();
+        if places.len() > CHILDREN {
+            places.select_nth_unstable_by_key(CHILDREN, rank);
+            places.truncate(CHILDREN);
         }
-        tags.sort_unstable_by_key(rank);
-        tags.into_iter().map(|(name, place)| (kept(name), self.counts[place])).collect()
+        places.sort_unstable_by_key(rank);
+        places.into_iter().map(|place| (self.name(place).to_owned(), self.counts[place])).collect()
+    }
+
+    fn name(&self, place: usize) -> &str {
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.names[start..self.ends[place]]
     }
 }
 

@@ -59,11 +59,14 @@ impl LocalBackend {
     async fn write(&self, key: &Key, body: Bytes, how: Write) -> Result<Created, BackendError> {
         let mut tries = 0;
         loop {
-            self.blocking(key, Folder::prepare).await?;
             tries += 1;
-            let written = match how {
-                Write::Put => self.objects.put(key, body.clone()).await.map(|()| Created::New),
-                Write::Create => self.create_or_put(key, body.clone()).await,
+            let prepared = self.blocking(key, Folder::prepare).await;
+            let written = match (prepared, how) {
+                (Err(error), _) => Err(error),
+                (Ok(()), Write::Put) => {
+                    self.objects.put(key, body.clone()).await.map(|()| Created::New)
+                }
+                (Ok(()), Write::Create) => self.create_or_put(key, body.clone()).await,
             };
             match written {
                 Err(BackendError::NotFound { .. }) if tries < TRIES => {}

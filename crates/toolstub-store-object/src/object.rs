@@ -18,7 +18,8 @@ use toolstub_store::{
 
 /// Keeps objects in an object store whose writes are durable and whose listings are in order.
 ///
-/// A folder of this machine is neither: use [`open`](crate::open) for one.
+/// A folder of this machine is neither: use [`open`](crate::open) for one. To list the children of
+/// a folder, the store is asked for all of them at once.
 #[derive(Debug, Clone)]
 pub struct ObjectBackend {
     store: Arc<dyn ObjectStore>,

@@ -23,7 +23,8 @@ pub use key::{InvalidKey, Key};
 /// - **Durable**: when [`put`](Self::put) or [`create`](Self::create) returns `Ok`, the object
 ///   outlives a crash of the process, and a power cut if the backend promises that much.
 /// - **Read after write**: what was written is seen by every later call, through every clone.
-/// - **Ignorant**: a backend gives keys no meaning.
+/// - **Ignorant**: a backend gives keys no meaning. Only names that end in `#` and digits are its
+///   own, for temporary files: it lists and deletes them and is never asked to write them.
 ///
 /// Backends are shared by reference between tasks and processes. A [`create`](Self::create) that
 /// is not atomic between processes costs no original: the store above reads back what it commits.

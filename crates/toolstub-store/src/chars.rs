@@ -69,6 +69,14 @@ impl CharCounter {
     pub(crate) fn count(&mut self, piece: &[u8]) -> u64 {
         let mut bytes = self.close(piece);
         let mut starts = 0;
+        // Well-formed text but for its last character, which the piece may cut, is counted fast.
+        let tail = bytes.len().saturating_sub(MAX_CHAR);
+        let last = bytes[tail..].iter().rposition(|&byte| !utf8::is_continuation(byte));
+        let (text, end) = bytes.split_at(tail + last.unwrap_or(0));
+        if simdutf8::basic::from_utf8(text).is_ok() {
+            starts += utf8::count_starts(text);
+            bytes = end;
+        }
         loop {
             let Err(error) = std::str::from_utf8(bytes) else {
                 return starts + utf8::count_starts(bytes);

@@ -333,7 +333,8 @@ fn is_prototype(head: &Head<'_>) -> bool {
 fn has_old_parameters(head: &Head<'_>) -> bool {
     let behind = after_group(head.rest).trim_ascii();
     let first = word(behind);
-    let plain = behind.iter().all(|b| is_word(*b) || matches!(b, b'*' | b',' | b' ' | b'\n' | b'['| b']'));
+    let plain =
+        behind.iter().all(|b| is_word(*b) || matches!(b, b'*' | b',' | b' ' | b'\n' | b'[' | b']'));
     let suffix: [&[u8]; 4] = [b"const", b"volatile", b"override", b"final"];
     plain
         && first.first().is_some_and(u8::is_ascii_lowercase)

@@ -785,7 +785,11 @@ fn access(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
         return votes.add(Cpp, 3);
     }
     let signature = ends(text, ")") || ends(text, ",") || ends(text, "(");
-    if !(semicolon || brace || signature || ends(text, ":") && has(rest, "class ") || rest.len() < 100
+    if !(semicolon
+        || brace
+        || signature
+        || ends(text, ":") && has(rest, "class ")
+        || rest.len() < 100
             && (has(rest, "class ")
                 || has(rest, "fun ")
                 || has(rest, " val ")
@@ -1252,7 +1256,8 @@ fn by_shape(text: &[u8], votes: &mut Votes) {
         votes.add(Ruby, 3);
     }
     if ends(text, "{") || ends(text, ",") || ends(text, ";") {
-        let typed = [": string", ": number", ": boolean", ": void", ": any", ": unknown", ": Promise"];
+        let typed =
+            [": string", ": number", ": boolean", ": void", ": any", ": unknown", ": Promise"];
         let is_type = |part: &&str| {
             memmem::find(text, part.as_bytes()).is_some_and(|at| {
                 let quoted = text[..at].iter().any(|b| matches!(b, b'"' | b'\'' | b'`'));

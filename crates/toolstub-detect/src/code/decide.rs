@@ -439,7 +439,7 @@ fn word_path(line: &[u8]) -> usize {
 /// Whether a source that begins with a tag is markup, rather than code in an envelope.
 fn is_markup(source: &[u8]) -> bool {
     let source = source.trim_ascii_start();
-    
+
     if !source.starts_with(b"<") || source.starts_with(b"<?php") || source.starts_with(b"<?=") {
         return false;
     }

@@ -257,13 +257,24 @@ fn prune_below(folder: &Path) -> io::Result<()> {
         };
         let entry = entry?;
         let path = entry.path();
-        if entry.file_type()?.is_dir() {
-            open.push((path.clone(), fs::read_dir(&path)?));
+        let Some(kind) = unless_gone(entry.file_type())? else { continue };
+        if kind.is_dir() {
+            if let Some(entries) = unless_gone(fs::read_dir(&path))? {
+                open.push((path, entries));
+            }
         } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err()) {
-            fs::remove_file(&path)?;
+            unless_gone(fs::remove_file(&path))?;
         }
     }
     Ok(())
+}
+
+/// `None` where somebody has removed what was asked for.
+pub(super) fn unless_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Removes a folder; says whether it is gone.

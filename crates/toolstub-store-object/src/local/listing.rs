@@ -7,7 +7,7 @@ use std::path::Path;
 
 use toolstub_store::{BackendError, Depth, Entry, Key, ListOptions, ListPage};
 
-use super::folder::{Folder, check_folder, head};
+use super::folder::{Folder, check_folder, head, unless_gone};
 
 /// How many entries of a folder are looked at together on the way down.
 const BATCH: usize = 1024;
@@ -69,14 +69,12 @@ impl Folder {
             options.folder.as_ref().map_or_else(|| self.root().to_owned(), |key| self.path(key));
         path.extend(level.prefix.split('/').filter(|part| !part.is_empty()));
         let markers = smallest(&path, &from, size);
-        let markers = match markers {
-            // Somebody has removed the folder since it was seen.
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            other => other.map_err(|source| BackendError::Other {
-                key: level.prefix.clone(),
-                source: source.into(),
-            })?,
-        };
+        let markers =
+            unless_gone(markers).map_err(|error| match key_of(options, &level.prefix) {
+                Some(key) => BackendError::classify(&key, error),
+                None => BackendError::Other { key: "/".to_owned(), source: error.into() },
+            })?;
+        let markers = markers.unwrap_or_default();
         level.is_read = markers.len() < size;
         level.last = markers.last().cloned().or(level.last.take());
         level.batch = markers.into();
@@ -87,11 +85,7 @@ impl Folder {
         if let Some(name) = name.strip_suffix('/') {
             return Ok(Some(Entry::Folder { name: name.to_owned() }));
         }
-        let key = match &options.folder {
-            Some(folder) => folder.join(name),
-            None => Key::new(name),
-        };
-        let Ok(key) = key else { return Ok(None) };
+        let Some(key) = key_of(options, name) else { return Ok(None) };
         match fs::symlink_metadata(self.path(&key)) {
             Ok(found) => {
                 Ok(Some(Entry::Object { head: head(&key, &found)?, name: name.to_owned() }))
@@ -99,6 +93,15 @@ impl Folder {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(BackendError::classify(&key, error)),
         }
+    }
+}
+
+/// The key of what has this name below the folder listed.
+fn key_of(options: &ListOptions, name: &str) -> Option<Key> {
+    match (&options.folder, name.trim_end_matches('/')) {
+        (Some(folder), "") => Some(folder.clone()),
+        (Some(folder), name) => folder.join(name).ok(),
+        (None, name) => Key::new(name).ok(),
     }
 }
 
@@ -150,7 +153,8 @@ fn smallest(path: &Path, from: &From, count: usize) -> std::io::Result<Vec<Strin
         if Key::new(marker.as_str()).is_err() {
             continue;
         }
-        if entry.file_type()?.is_dir() {
+        let Some(kind) = unless_gone(entry.file_type())? else { continue };
+        if kind.is_dir() {
             marker.push('/');
         }
         let wanted = match from {

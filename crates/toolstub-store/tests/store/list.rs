@@ -58,6 +58,17 @@ async fn pages_join_in_every_size() {
 }
 
 #[tokio::test]
+async fn the_answer_holds_records_without_blocks() {
+    let store = memory_store();
+    let receipt = put(&store, "s1", Some("e1"), "bash", Kind::Text).await;
+    let page = store.list(&session("s1"), &ListRequest::default()).await.unwrap();
+    let answer = serde_json::to_value(page.into_answer()).unwrap();
+    let record = serde_json::to_value(receipt.metadata()).unwrap();
+    assert!(record.get("blocks").is_none());
+    assert_eq!(answer, serde_json::json!({"tool_results": [record], "next_cursor": null}));
+}
+
+#[tokio::test]
 async fn filters_come_before_the_limit() {
     let store = memory_store();
     for tool in ["bash", "grep"] {

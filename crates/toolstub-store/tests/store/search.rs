@@ -45,6 +45,19 @@ async fn every_character_of_a_query_stands_for_itself() {
 }
 
 #[tokio::test]
+async fn the_answer_has_the_names_of_the_wire() {
+    let found = search("a needle", &literal("needle")).await;
+    let expected = serde_json::json!({
+        "tool_result_id": found.tool_result_id,
+        "matches": [{
+            "offset": 2, "offset_unit": "unicode_code_point", "line": 1, "snippet": "a needle",
+        }],
+        "has_more": false, "next_offset": 8, "scanned_bytes": 8, "complete": true,
+    });
+    assert_eq!(serde_json::to_value(&found).unwrap(), expected);
+}
+
+#[tokio::test]
 async fn matches_do_not_overlap() {
     assert_eq!(offsets(&search("aaaaa", &literal("aa")).await), [0, 2]);
 }

@@ -1,0 +1,346 @@
+//! The program as a person or a script meets it: what it prints where, and how it exits.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A home of its own, so that neither the user's configuration nor their store is touched.
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolstub"));
+        command.args(args).current_dir(self.path()).env_clear().env("HOME", self.path());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn run_with(&self, args: &[&str], input: &[u8]) -> Output {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap()
+    }
+
+    /// Stores `input` and returns its ref.
+    #[track_caller]
+    fn put(&self, input: &[u8], args: &[&str]) -> String {
+        let args = [&["put", "-", "--json"], args].concat();
+        let answer = json(&self.run_with(&args, input), 0);
+        assert_eq!(answer["externalized"], true);
+        answer["ref"].as_str().unwrap().to_owned()
+    }
+}
+
+#[track_caller]
+fn exits(output: &Output, code: i32) {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "stderr: {errors}");
+}
+
+#[track_caller]
+fn json(output: &Output, code: i32) -> Value {
+    exits(output, code);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[track_caller]
+fn fails(output: &Output, code: i32, error_code: &str, words: &str) {
+    let answer = json(output, code);
+    assert_eq!(answer["status"], "error");
+    assert_eq!(answer["error"]["code"], error_code, "{answer}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains(words), "{message}");
+}
+
+#[test]
+fn stub_prints_a_stub_and_stores_nothing() {
+    let home = Home::new();
+    let output = home.run_with(&["stub", "-", "--tool-name", "fetch"], b"{\"a\": 1}");
+    exits(&output, 0);
+    let stub = String::from_utf8(output.stdout).unwrap();
+    assert!(stub.starts_with("[tool result externalized: "), "{stub}");
+    assert!(stub.contains("\ntool_name: fetch\nkind: json\noriginal_chars: 8\n"), "{stub}");
+    assert!(!stub.contains("Explore:"), "{stub}");
+    assert!(output.stderr.is_empty());
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn stub_answers_in_json() {
+    let home = Home::new();
+    fs::write(home.path().join("in.csv"), "id,name\n1,ann\n2,bob\n").unwrap();
+    let answer = json(&home.run(&["stub", "--json", "in.csv", "--preview-chars", "100"]), 0);
+    assert_eq!(answer["kind"], "csv");
+    assert_eq!(answer["original_chars"], 20);
+    assert_eq!(answer["original_bytes"], 20);
+    assert_eq!(answer["externalized"], false);
+    assert_eq!(answer["ref"], Value::Null);
+    assert_eq!(answer["not_stored_bytes"], 0);
+    assert_eq!(answer["sha256"].as_str().unwrap().len(), 64);
+    assert_eq!(answer["synopsis"]["structure"][0], "columns: id, name");
+    assert!(answer["stub"].as_str().unwrap().contains("preview_chars: 20\n"));
+}
+
+#[test]
+fn a_declared_type_and_a_style_are_heeded() {
+    let home = Home::new();
+    let args = ["stub", "-", "--json", "--mime", "application/json; charset=utf-8"];
+    assert_eq!(json(&home.run_with(&args, b"{\"cut"), 0)["kind"], "unknown");
+    let args = ["stub", "-", "--style", "head", "--head-lines", "2"];
+    let head = String::from_utf8(home.run_with(&args, b"one\ntwo\nthree\n").stdout).unwrap();
+    assert!(head.ends_with("\nHead (lines 1-2 of 3, bytes 0-8 of 14):\n| one\n| two\n"), "{head}");
+}
+
+#[test]
+fn what_is_put_comes_back_byte_for_byte() {
+    let home = Home::new();
+    let bytes: Vec<u8> = (0..=255).cycle().take(70_000).collect();
+    let reference = home.put(&bytes, &["--tool-id", "call/1", "--tool-name", "cat"]);
+    let read = home.run(&["read", &reference, "--limit", "-1"]);
+    exits(&read, 0);
+    assert_eq!(read.stdout, bytes);
+    assert!(read.stderr.is_empty());
+    let piece =
+        home.run(&["read", &reference, "--unit", "byte", "--offset", "300", "--limit", "5"]);
+    assert_eq!(piece.stdout, [44, 45, 46, 47, 48]);
+    assert!(String::from_utf8_lossy(&piece.stderr).contains("go on with --offset 305"));
+    let answer = json(&home.run(&["read", "--json", "--base64", &reference, "--limit", "3"]), 0);
+    assert_eq!(answer["content_base64"], "AAEC");
+    assert_eq!(answer["next_offset"], 3);
+    let line =
+        json(&home.run(&["read", "--json", &reference, "--unit", "line", "--limit", "1"]), 0);
+    assert_eq!(line["content"], "\0\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}\t\n");
+    assert_eq!(line["metadata"]["tool_name"], "cat");
+}
+
+#[test]
+fn the_stub_of_a_put_leads_back() {
+    let home = Home::new();
+    let output = home.run_with(&["put", "-", "--session", "a b"], "héllo\n".repeat(9).as_bytes());
+    exits(&output, 0);
+    let stub = String::from_utf8(output.stdout).unwrap();
+    let reference = stub.lines().find_map(|line| line.strip_prefix("ref: ")).unwrap();
+    assert!(reference.starts_with("toolstub://session/a%20b/tool-results/tr_"), "{reference}");
+    assert!(stub.contains("\nreason: requested\n"), "{stub}");
+    let read = home.run(&["read", reference, "--offset", "1", "--limit", "4"]);
+    assert_eq!(read.stdout, "éllo".as_bytes());
+    let id = reference.rsplit('/').next().unwrap();
+    exits(&home.run(&["read", id, "--session", "a b"]), 0);
+    exits(&home.run(&["read", id]), 1);
+    let other = home.run(&["read", "--json", reference, "--session", "b"]);
+    fails(&other, 2, "INVALID_ARGUMENT", "leave --session out");
+}
+
+#[test]
+fn the_same_content_is_stored_once() {
+    let home = Home::new();
+    let first = home.put(b"same", &["--tool-id", "c", "--tool-name", "one"]);
+    let second = home.put(b"same", &["--tool-id", "c", "--tool-name", "two"]);
+    assert_eq!(first, second);
+    assert_ne!(first, home.put(b"same", &["--tool-id", "d"]));
+    let list = json(&home.run(&["list", "--json"]), 0);
+    assert_eq!(list["tool_results"].as_array().unwrap().len(), 2);
+    assert_eq!(list["next_cursor"], Value::Null);
+    let one = json(&home.run(&["list", "--json", "--tool-name", "one"]), 0);
+    assert_eq!(one["tool_results"][0]["tool_id"], "c");
+    assert!(one["tool_results"][0].get("blocks").is_none());
+}
+
+#[test]
+fn a_threshold_passes_small_results_through() {
+    let home = Home::new();
+    let small = home.run_with(&["put", "-", "--threshold", "3"], "äöü".as_bytes());
+    exits(&small, 0);
+    assert_eq!(small.stdout, "äöü".as_bytes());
+    let answer = json(&home.run_with(&["put", "-", "--threshold", "3", "--json"], b"abc"), 0);
+    assert_eq!((&answer["externalized"], &answer["stub"]), (&Value::Bool(false), &Value::Null));
+    let large = home.run_with(&["put", "-", "--threshold", "3"], b"abcd");
+    assert!(String::from_utf8_lossy(&large.stdout).contains("\nreason: single_threshold\n"));
+    assert_eq!(
+        json(&home.run(&["list", "--json"]), 0)["tool_results"].as_array().unwrap().len(),
+        1
+    );
+}
+
+#[test]
+fn a_hard_cap_is_stated() {
+    let home = Home::new();
+    let output = home.run_with(&["put", "-", "--hard-cap", "5"], "abéé".repeat(9).as_bytes());
+    exits(&output, 0);
+    let stub = String::from_utf8(output.stdout).unwrap();
+    assert!(stub.contains("\noriginal_chars: 3\n"), "{stub}");
+    assert!(stub.contains("\nnot_stored_bytes: 50\n"), "{stub}");
+    assert!(stub.lines().next().unwrap().contains("the last 50 bytes"), "{stub}");
+}
+
+#[test]
+fn search_finds_literally_and_says_when_it_does_not() {
+    let home = Home::new();
+    let reference = home.put("héad\na.b A.B\n\u{1b}[2J a.b\n".as_bytes(), &[]);
+    let answer = json(&home.run(&["search", "--json", &reference, "a.b"]), 0);
+    assert_eq!(answer["matches"][0]["offset"], 5);
+    assert_eq!(answer["matches"][0]["line"], 2);
+    assert_eq!(answer["matches"][1]["offset"], 18);
+    assert_eq!(answer["complete"], true);
+    let shown =
+        home.run(&["search", &reference, "a.b", "--context-chars", "5", "--limit", "1", "-i"]);
+    assert_eq!(
+        String::from_utf8_lossy(&shown.stdout),
+        "line 2, offset 5:\n| héad\n| a.b A.B\n| \n"
+    );
+    let more = home.run(&["search", &reference, "\u{1b}"]);
+    assert!(!String::from_utf8_lossy(&more.stdout).contains('\u{1b}'));
+    exits(&home.run(&["search", &reference, "a*b"]), 1);
+    fails(&home.run(&["search", "--json", &reference, ""]), 2, "INVALID_ARGUMENT", "query");
+    fails(
+        &home.run(&["search", "--json", &reference, "x", "--limit", "0"]),
+        2,
+        "INVALID_ARGUMENT",
+        "limit",
+    );
+}
+
+#[test]
+fn lists_page_by_cursor() {
+    let home = Home::new();
+    for i in 0..5 {
+        home.put(format!("content {i}").as_bytes(), &["--tool-name", &format!("t{}", i % 2)]);
+    }
+    let mut seen = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let mut args = vec!["list", "--json", "--limit", "2"];
+        args.extend(cursor.as_deref().map(|cursor| ["--cursor", cursor]).into_iter().flatten());
+        let page = json(&home.run(&args), 0);
+        let records = page["tool_results"].as_array().unwrap();
+        seen.extend(records.iter().map(|record| record["tool_result_id"].to_string()));
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 5);
+    exits(&home.run(&["list", "--session", "empty"]), 0);
+    fails(
+        &home.run(&["list", "--json", "--kind", "prose"]),
+        2,
+        "INVALID_ARGUMENT",
+        "the kinds are",
+    );
+}
+
+#[test]
+fn removing_is_explicit() {
+    let home = Home::new();
+    let one = home.put(b"one", &[]);
+    let event = home.put(b"two", &["--event", "e/1"]);
+    assert!(event.contains("/events/e%2F1/"), "{event}");
+    exits(&home.run(&["rm", &one]), 0);
+    exits(&home.run(&["rm", &one]), 1);
+    fails(&home.run(&["purge", "--json", "--yes"]), 2, "INVALID_ARGUMENT", "--session");
+    fails(&home.run(&["purge", "--json", "--session", "default"]), 2, "INVALID_ARGUMENT", "--yes");
+    exits(&home.run(&["read", &event]), 0);
+    let answer = home.run(&["purge", "--json", "--session", "default", "--event", "e/1", "--yes"]);
+    assert_eq!(json(&answer, 0)["results"], 1);
+    fails(&home.run(&["read", "--json", &event]), 1, "NOT_FOUND", "purged");
+}
+
+#[test]
+fn bad_input_is_told_with_what_would_be_right() {
+    let home = Home::new();
+    fails(
+        &home.run(&["read", "--json", "tr_1", "--offset", "-1"]),
+        2,
+        "INVALID_ARGUMENT",
+        "offset",
+    );
+    fails(&home.run(&["read", "--json", "../etc"]), 2, "INVALID_ARGUMENT", "a ref reads");
+    fails(&home.run(&["read", "--json", "a b"]), 2, "INVALID_ARGUMENT", "tool result id");
+    fails(&home.run(&["read", "--json", "tr_none"]), 1, "NOT_FOUND", "never stored");
+    fails(&home.run(&["stub", "--json", "absent"]), 2, "INVALID_ARGUMENT", "cannot read absent");
+    fails(&home.run(&["--json", "bogus"]), 2, "INVALID_ARGUMENT", "bogus");
+    fails(
+        &home.run(&["put", "--json", "-", "--session", ""]),
+        2,
+        "INVALID_ARGUMENT",
+        "session id is empty",
+    );
+    fails(&home.run(&["list", "--json", "--store", "ftp://x"]), 2, "INVALID_ARGUMENT", "location");
+    let plain = home.run(&["read", "tr_none"]);
+    assert!(plain.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&plain.stderr).starts_with("toolstub: not found: "));
+    exits(&home.run(&["--help"]), 0);
+    exits(&home.run(&["--version"]), 0);
+    exits(&home.run(&[]), 2);
+}
+
+#[test]
+fn a_store_that_fails_is_told_apart() {
+    let home = Home::new();
+    fs::write(home.path().join("file"), "x").unwrap();
+    let output = home.run_with(&["put", "-", "--json", "--store", "file"], b"content");
+    fails(&output, 3, "INTERNAL", "file");
+}
+
+#[test]
+fn flags_go_before_the_environment_and_that_before_the_configuration() {
+    let home = Home::new();
+    let config = home.path().join(".config/toolstub");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config.toml"), "store = \"configured\"\ntool_prefix = \"my_\"\n")
+        .unwrap();
+    // A file of that name in the current folder is somebody else's.
+    fs::write(home.path().join("config.toml"), "store = \"planted\"\n").unwrap();
+    let stored_in = |args: &[&str], environment: bool| {
+        let mut command = home.command(&[&["put", "config.toml"], args].concat());
+        if environment {
+            command.env("TOOLSTUB_STORE", "environment");
+        }
+        let output = command.output().unwrap();
+        exits(&output, 0);
+        assert!(String::from_utf8_lossy(&output.stdout).contains("\n- my_tool_result_read "));
+        let names = ["flag", "environment", "configured", "planted"];
+        let found = names.into_iter().filter(|name| home.path().join(name).exists());
+        let found: Vec<_> = found.collect();
+        for name in &found {
+            fs::remove_dir_all(home.path().join(name)).unwrap();
+        }
+        found
+    };
+    assert_eq!(stored_in(&["--store", "flag"], true), ["flag"]);
+    assert_eq!(stored_in(&[], true), ["environment"]);
+    assert_eq!(stored_in(&[], false), ["configured"]);
+    fs::write(config.join("config.toml"), "stor = \"x\"\n").unwrap();
+    fails(&home.run(&["list", "--json"]), 2, "INVALID_ARGUMENT", "unknown field `stor`");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let home = Home::new();
+    let reference = home.put(&b"line\n".repeat(200_000), &[]);
+    let mut command = home.command(&["read", &reference, "--limit", "-1"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    exits(&output, 0);
+    assert!(output.stderr.is_empty());
+}
