@@ -70,7 +70,8 @@ impl Subject {
     pub(super) fn summarize(told: &Told<'_>) -> Said {
         let (kind, chars, synopsis) = describe(told, told.content);
         let header = Header::unstored(told.tool_name, kind, chars, preview(told));
-        let stub = render(&header, &Body::Synopsis(&synopsis), &Default::default());
+        let stub =
+            render(&header, &Body::Synopsis(&synopsis), &toolstub_render::Options::default());
         Said { kind, synopsis, stub, receipt: None }
     }
 
@@ -89,7 +90,8 @@ impl Subject {
         let receipt = self.runtime.block_on(self.store.write(&original, request))?;
         let header = Header::stored(&receipt, Reason::Requested);
         let synopsis = receipt.metadata().synopsis.clone();
-        let stub = render(&header, &Body::Synopsis(&synopsis), &Default::default());
+        let stub =
+            render(&header, &Body::Synopsis(&synopsis), &toolstub_render::Options::default());
         Ok(Said { kind, synopsis, stub, receipt: Some(receipt) })
     }
 

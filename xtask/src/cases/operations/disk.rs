@@ -72,9 +72,9 @@ pub(super) fn fs_fault(fields: &Fields<'_>, state: &mut State) -> Result<Outcome
                 folders.extend(paths_below(&folder)?.into_iter().filter(|path| path.is_dir()));
                 folders.push(folder);
             }
-            let files =
+            let mut files =
                 folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
-            files.map(|file| std::fs::write(file, "stray")).collect()
+            files.try_for_each(|file| std::fs::write(file, "stray"))
         }
         "truncate_blob" => {
             let bytes = fields.value("bytes").map_or(Ok(1), crate::cases::integer::integer)?;
