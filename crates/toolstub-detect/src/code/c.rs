@@ -1,6 +1,7 @@
 //! C, C++ and what Objective-C adds.
 
-use super::braces::{C_LIKE, Dialect, End, Hash, Opens, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Hash, Statement};
 use super::heads::{Head, callable, is_control};
 use super::outline::{Outline, Rank};
 use super::words::{after_group, after_word, is_word, uncommented, upto, word, word_len};
@@ -69,10 +70,8 @@ fn declaration(statement: &Statement<'_>, outline: &mut Outline, members: Opens)
     }
     if let Some(rest) = after_word(text, b"extern") {
         let linkage = rest.strip_prefix(b"\"C\"").or(rest.strip_prefix(b"\"C++\""));
-        if let Some(rest) = linkage {
-            if rest.trim_ascii().is_empty() {
-                return open.then_some(Opens::Through);
-            }
+        if linkage.is_some_and(|rest| rest.trim_ascii().is_empty()) {
+            return open.then_some(Opens::Through);
         }
     }
     if let Some(rest) = after_word(text, b"typedef") {
@@ -333,7 +332,8 @@ fn is_prototype(head: &Head<'_>) -> bool {
 fn has_old_parameters(head: &Head<'_>) -> bool {
     let behind = after_group(head.rest).trim_ascii();
     let first = word(behind);
-    let plain = behind.iter().all(|b| is_word(*b) || matches!(b, b'*' | b',' | b' ' | b'\n' | b'['| b']'));
+    let plain =
+        behind.iter().all(|b| is_word(*b) || matches!(b, b'*' | b',' | b' ' | b'\n' | b'[' | b']'));
     let suffix: [&[u8]; 4] = [b"const", b"volatile", b"override", b"final"];
     plain
         && first.first().is_some_and(u8::is_ascii_lowercase)
