@@ -9,7 +9,7 @@ const SAMPLE: usize = 200;
 /// How many lines of the tool's own may stand before the first number.
 const PREAMBLE: usize = 3;
 /// How much of a numbered source is looked at, as that needs a copy.
-const COPY_BYTES: usize = 32 << 20;
+const COPY_BYTES: usize = 16 << 20;
 
 /// A line's number and what follows its separator.
 fn numbered(line: &[u8]) -> Option<(u64, u8, &[u8])> {

@@ -150,7 +150,7 @@ pub(super) fn by_mark(text: &[u8], votes: &mut Votes) {
             } else if matches!(word(rest), b"if" | b"endif" | b"else" | b"elif" | b"region")
                 && text.get(1) != Some(&b' ')
             {
-                votes.all(&[C, Cpp], if has(rest, "defined") { 3 } else { 1 });
+                votes.all(&[C, Cpp], if has(rest, "defined") { 3 } else { 2 });
                 votes.all(&[CSharp, Swift], 1);
             } else if starts(text, "#[") && (ends(text, "]") || ends(text, "(")) {
                 votes.add(Rust, 2);
