@@ -35,7 +35,7 @@
 mod backend;
 mod chars;
 mod collect;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod contract;
 mod error;
 mod index;

@@ -139,3 +139,15 @@ impl Backend for MemoryBackend {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_memory_backend_keeps_the_contract() {
+        crate::contract::check(|| Arc::new(MemoryBackend::new())).await;
+    }
+}

@@ -1,6 +1,7 @@
 //! C, C++ and what Objective-C adds.
 
-use super::braces::{C_LIKE, Dialect, End, Hash, Opens, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Hash, Statement};
 use super::heads::{Head, callable, is_control};
 use super::outline::{Outline, Rank};
 use super::words::{after_group, after_word, is_word, uncommented, upto, word, word_len};
@@ -69,10 +70,8 @@ fn declaration(statement: &Statement<'_>, outline: &mut Outline, members: Opens)
     }
     if let Some(rest) = after_word(text, b"extern") {
         let linkage = rest.strip_prefix(b"\"C\"").or(rest.strip_prefix(b"\"C++\""));
-        if let Some(rest) = linkage {
-            if rest.trim_ascii().is_empty() {
-                return open.then_some(Opens::Through);
-            }
+        if linkage.is_some_and(|rest| rest.trim_ascii().is_empty()) {
+            return open.then_some(Opens::Through);
         }
     }
     if let Some(rest) = after_word(text, b"typedef") {

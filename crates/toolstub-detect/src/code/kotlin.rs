@@ -1,6 +1,7 @@
 //! Kotlin, Swift, Scala and Go.
 
-use super::braces::{C_LIKE, Dialect, End, Opens, Quote, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Quote, Statement};
 use super::heads::{Head, keyword_head, name, unannotated};
 use super::outline::{Outline, Rank};
 use super::words::{after_group, after_word, is_word, uncommented, upto, word, word_len};

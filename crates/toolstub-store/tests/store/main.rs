@@ -52,11 +52,6 @@ async fn write(store: &ResultStore, content: impl AsRef<[u8]>) -> Receipt {
 }
 
 #[tokio::test]
-async fn the_memory_backend_keeps_the_contract() {
-    toolstub_store::contract::check(|| Arc::new(MemoryBackend::new())).await;
-}
-
-#[tokio::test]
 async fn every_operation_can_run_on_any_thread() {
     fn sendable<T: Send>(_: T) {}
     let store = memory_store();
