@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use toolstub_core::{Kind, OffsetUnit, Ref, SessionId, Synopsis};
 use toolstub_store::{DEFAULT_HARD_CAP, Original, ReadRequest, ResultStore, WriteRequest};
 use toolstub_store_object::{OpenOptions, open};
@@ -16,17 +16,23 @@ const SMALL: usize = 64 << 10;
 
 pub(super) fn run(files: &[PathBuf]) -> anyhow::Result<bool> {
     let folder = tempfile::tempdir()?;
-    let location = folder.path().to_str().expect("temporary folders have plain names");
-    let store = ResultStore::new(open(location, &OpenOptions { fsync: false })?);
+    let location = folder.path().to_str().context("the temporary folder's name is not UTF-8")?;
+    let options = OpenOptions { fsync: false };
+    let local = ResultStore::new(open(location, &options)?);
+    // Pieces of a character are many: they are read from memory.
+    let memory = ResultStore::new(open("memory:", &options)?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut joined, mut pieces, mut failed) = (0, 0, 0);
     for file in files {
         let content = std::fs::read(file)?;
-        let reference = runtime.block_on(write(&store, content.clone()))?;
+        let reference = runtime.block_on(write(&local, content.clone()))?;
+        ensure!(reference == runtime.block_on(write(&memory, content.clone()))?, "two refs");
         for unit in [OffsetUnit::UnicodeCodePoint, OffsetUnit::Byte, OffsetUnit::Line] {
-            let fine = FINE_PIECES.iter().filter(|_| content.len() <= SMALL);
-            for &limit in PIECES.iter().chain(fine) {
-                let (back, count) = runtime.block_on(read_all(&store, &reference, unit, limit))?;
+            let coarse = PIECES.map(|limit| (&local, limit));
+            let fine = FINE_PIECES.map(|limit| (&memory, limit));
+            let fine = fine.into_iter().filter(|_| content.len() <= SMALL);
+            for (store, limit) in coarse.into_iter().chain(fine) {
+                let (back, count) = runtime.block_on(read_all(store, &reference, unit, limit))?;
                 joined += 1;
                 pieces += count;
                 if back != content {
