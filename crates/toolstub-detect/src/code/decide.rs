@@ -7,8 +7,8 @@ use memchr::{memchr, memmem, memrchr};
 use super::clues::{Votes, clue};
 use super::language::Language;
 use super::looks::{
-    is_code, is_command, is_comment, is_foreign, is_report, is_rule, is_stamped, is_text, opened,
-    without_comment,
+    closed, is_code, is_command, is_comment, is_foreign, is_report, is_rule, is_setting,
+    is_stamped, is_text, opened, without_comment,
 };
 
 /// How much of the start is sampled.
@@ -44,6 +44,8 @@ pub(super) struct Evidence {
     /// Lines that begin with a date or a time.
     pub(super) stamps: u32,
 
+    /// Lines that only give a name a value.
+    pub(super) settings: u32,
     /// Fences of Markdown, markers of diffs and the like.
     pub(super) foreign: u32,
 }
@@ -111,7 +113,7 @@ impl Evidence {
             }
             if let Some(close) = closes {
                 hidden += 1;
-                let Some(at) = memmem::find(raw, close) else { continue };
+                let Some(at) = closed(raw, close) else { continue };
                 closes = None;
                 self.comments += hidden;
                 hidden = 0;
@@ -176,6 +178,7 @@ impl Evidence {
         }
         let line = without_comment(line);
         self.semicolons += u32::from(line.ends_with(b";"));
+        self.settings += u32::from(is_setting(line));
 
         if clue(line, &mut self.votes) {
             self.clues += 1;
@@ -256,6 +259,14 @@ fn verdict(evidence: &Evidence, source: &[u8]) -> Option<Language> {
     let logs = evidence.stamps >= 2 && evidence.stamps * 20 >= all;
 
     if quotes || logs || documents || points < 3 || is_markup(source) {
+        return None;
+    }
+    if let Some(named) = shebang(source)
+        && code > 0
+    {
+        return Some(named);
+    }
+    if language == Language::Shell && evidence.settings == all {
         return None;
     }
     let strong = points >= 4.max(all / 60) && points * 4 >= clues || all == code && points >= 3;

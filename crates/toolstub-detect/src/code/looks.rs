@@ -5,7 +5,7 @@ use memchr::{memchr, memmem, memrchr};
 use super::words::{is_word, word, word_len};
 
 /// What closes the comment or string over lines that `line` leaves open.
-pub(super) fn opened(line: &[u8]) -> Option<&'static [u8]> {
+pub(super) fn opened(line: &[u8]) -> Option<&[u8]> {
     if let Some(at) = memmem::find(line, b"/*") {
         let fresh = at == 0 || line[at - 1] == b' ';
         if fresh
@@ -39,7 +39,52 @@ pub(super) fn opened(line: &[u8]) -> Option<&'static [u8]> {
     if line.starts_with(b"--[[") && memmem::find(line, b"]]").is_none() {
         return Some(b"]]");
     }
-    None
+    heredoc(line)
+}
+
+/// Where `line` closes what an earlier line left open.
+pub(super) fn closed(line: &[u8], close: &[u8]) -> Option<usize> {
+    if !close[0].is_ascii_uppercase() {
+        return memmem::find(line, close);
+    }
+    // A word closes only as the first of its line.
+    let indent = line.len() - line.trim_ascii_start().len();
+    let behind = line[indent..].strip_prefix(close)?;
+    (!behind.first().is_some_and(|&b| is_word(b))).then_some(indent)
+}
+
+/// The word that closes the text which `line` opens by `<<WORD`, `<<-'WORD'` or `<<~WORD`.
+fn heredoc(line: &[u8]) -> Option<&[u8]> {
+    let at = memmem::find(line, b"<<").filter(|&at| at > 0)?;
+    let mut tag = &line[at + 2..];
+    for mark in [&b"-~<"[..], b"'\""] {
+        tag = tag
+            .split_first()
+            .filter(|(first, _)| mark.contains(first))
+            .map_or(tag, |(_, rest)| rest);
+    }
+    let length = tag.iter().take_while(|b| b.is_ascii_uppercase() || **b == b'_').count();
+    // A shift has a value on its left.
+    (length >= 2 && matches!(line[at - 1], b' ' | b'(' | b'=')).then(|| &tag[..length])
+}
+
+/// Whether a line only gives a name a value, as files of settings do.
+pub(super) fn is_setting(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"export ").unwrap_or(line);
+    let name = line.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let value = line.get(name + 1..).unwrap_or_default();
+    name > 0
+        && line.get(name) == Some(&b'=')
+        && !value.contains(&b'`')
+        && memmem::find(value, b"$(").is_none()
+}
+
+/// Whether a line is a string between quotes and nothing else.
+fn is_string(line: &[u8]) -> bool {
+    let quote = line[0];
+    let inner = line.trim_ascii_end();
+    let inner = inner.strip_suffix(b",").unwrap_or(inner);
+    matches!(quote, b'"' | b'\'') && inner.len() > 1 && inner.last() == Some(&quote)
 }
 
 /// `line` without a comment at its end.
@@ -178,7 +223,10 @@ pub(super) fn is_comment(line: &[u8]) -> bool {
         }
         b'/' => matches!(line.get(1), Some(b'/' | b'*')),
         b'*' => line.len() == 1 || matches!(line[1], b' ' | b'/' | b'*'),
-        b'-' => line.starts_with(b"-- ") || line == b"--",
+        b'-' => {
+            let behind = line.strip_prefix(b"---").and_then(|rest| rest.first());
+            line.starts_with(b"-- ") || line == b"--" || behind.is_some_and(|&b| b != b'-')
+        }
         b';' => line.starts_with(b";;"),
         _ => false,
     }
@@ -187,7 +235,7 @@ pub(super) fn is_comment(line: &[u8]) -> bool {
 /// Whether a line reads like prose, a log, a listing or a table.
 pub(super) fn is_text(line: &[u8]) -> bool {
     let last = line[line.len() - 1];
-    if matches!(last, b';' | b'{' | b'}' | b'\\') || is_closing_tag(line) {
+    if matches!(last, b';' | b'{' | b'}' | b'\\') || is_closing_tag(line) || is_string(line) {
         return false;
     }
     match line[0] {

@@ -557,3 +557,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn settings_are_no_script_and_a_script_of_few_commands_is() {
+    let kind = |text: &str| scan(text.as_bytes(), &Census::default()).map(|code| code.language);
+    assert_eq!(kind("# local\nA=1\nexport B=two\nC=\"x y\"\nexport D=\n"), None);
+    assert_eq!(
+        kind(
+            "#!/bin/sh\nusage=\"Usage: x\nDo all that one can do with it.\nMore of it.\"\nexec x\n"
+        ),
+        Some("shell")
+    );
+    let lua = "local a = require 'a'\nlocal m = {}\n\n--- Reads the file of that name.\nm.read = a.read\n\n--- Writes it.\nm.write = a.write\n\nreturn m\n";
+    assert_eq!(kind(lua), Some("lua"));
+}
