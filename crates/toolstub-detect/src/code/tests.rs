@@ -571,3 +571,13 @@ fn settings_are_no_script_and_a_script_of_few_commands_is() {
     let lua = "local a = require 'a'\nlocal m = {}\n\n--- Reads the file of that name.\nm.read = a.read\n\n--- Writes it.\nm.write = a.write\n\nreturn m\n";
     assert_eq!(kind(lua), Some("lua"));
 }
+
+#[test]
+fn a_macro_alone_on_its_line_belongs_to_no_declaration() {
+    is_code(
+        "#include <a.h>\n\n__BEGIN_DECLS\n\n/* A block. */\nstruct block\n{\n  int a;\n};\n\nextern int f(int x);\n\n__END_DECLS\n",
+        "c",
+        &["a.h"],
+        &["struct block", "extern int f"],
+    );
+}
