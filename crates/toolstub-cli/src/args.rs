@@ -13,7 +13,7 @@ pub(crate) struct Args {
     /// Print the answer as one JSON object, errors too.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Where results are kept: a path, file:///path or memory: [default: a folder in the data directory]
+    /// Where results are kept: a path, a file: URL or memory: [default: a folder in the data directory]
     #[arg(long, global = true, env = "TOOLSTUB_STORE", value_name = "URL-OR-PATH")]
     pub(crate) store: Option<String>,
     /// The session that results belong to [default: default]
@@ -94,8 +94,18 @@ pub(crate) struct Described {
     #[arg(long, value_name = "LINES", allow_negative_numbers = true)]
     pub(crate) head_lines: Option<i64>,
     /// What stands before the retrieval tools' names in the stub [default: openviking_]
-    #[arg(long, value_name = "PREFIX")]
+    #[arg(long, value_name = "PREFIX", value_parser = tool_prefix)]
     pub(crate) tool_prefix: Option<String>,
+}
+
+/// Takes a prefix that can stand in a tool's name.
+pub(crate) fn tool_prefix(given: &str) -> Result<String, String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    if given.len() <= 64 && given.bytes().all(fits) {
+        Ok(given.to_owned())
+    } else {
+        Err("a prefix holds at most 64 of A-Z a-z 0-9 _ . -".to_owned())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]

@@ -7,11 +7,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use etcetera::BaseStrategy as _;
 use serde::Deserialize;
 
-use crate::args::Style;
+use crate::args::{Style, tool_prefix};
 use crate::failure::Failure;
 
 /// The settings of the configuration file. Unknown ones are refused.
@@ -45,9 +45,14 @@ impl Config {
                 return Err(Failure::input(anyhow::Error::new(error).context(context)));
             }
         };
-        toml::from_str(&text)
+        let config: Self = toml::from_str(&text)
             .with_context(|| format!("the configuration {} is not usable", path.display()))
-            .map_err(Failure::input)
+            .map_err(Failure::input)?;
+        let prefix = config.tool_prefix.as_deref().unwrap_or_default();
+        tool_prefix(prefix)
+            .map_err(|why| anyhow!("the tool_prefix in {} is not usable: {why}", path.display()))
+            .map_err(Failure::input)?;
+        Ok(config)
     }
 }
 

@@ -12,31 +12,40 @@ use crate::failure::Failure;
 /// Inputs of at least so many bytes, or of unknown length, show how far they are.
 const LONG: u64 = 16 << 20;
 
-/// Reads a file, or standard input where it is `-`.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let (name, content) = if path == Path::new("-") {
-        ("standard input".to_owned(), read_all(io::stdin().lock(), None))
-    } else {
-        let file = File::open(path);
-        let content = file.and_then(|file| {
-            let metadata = file.metadata()?;
-            let length = metadata.is_file().then_some(metadata.len());
-            read_all(file, length)
-        });
-        (path.display().to_string(), content)
-    };
-    content.with_context(|| format!("cannot read {name}")).map_err(Failure::input)
+/// A tool result, as much of it as was asked for.
+pub(crate) struct Input {
+    pub(crate) content: Vec<u8>,
+    /// How many bytes followed.
+    pub(crate) unread: u64,
 }
 
-fn read_all(source: impl Read, length: Option<u64>) -> io::Result<Vec<u8>> {
+/// Reads at most `cap` bytes of a file, or of standard input where it is `-`, and counts the rest.
+pub(crate) fn read(path: &Path, cap: u64) -> Result<Input, Failure> {
+    let (name, input) = if path == Path::new("-") {
+        ("standard input".to_owned(), read_all(io::stdin().lock(), None, cap))
+    } else {
+        let file = File::open(path);
+        let input = file.and_then(|file| {
+            let metadata = file.metadata()?;
+            let length = metadata.is_file().then_some(metadata.len());
+            read_all(file, length, cap)
+        });
+        (path.display().to_string(), input)
+    };
+    input.with_context(|| format!("cannot read {name}")).map_err(Failure::input)
+}
+
+fn read_all(source: impl Read, length: Option<u64>, cap: u64) -> io::Result<Input> {
     let mut content = Vec::new();
     // Room for one byte more lets the end be seen without the buffer growing.
-    let room = usize::try_from(length.unwrap_or(0)).unwrap_or(0).saturating_add(1);
-    content.try_reserve_exact(room)?;
+    let room = length.unwrap_or(0).min(cap).saturating_add(1);
+    content.try_reserve_exact(usize::try_from(room).unwrap_or(usize::MAX))?;
     let bar = progress(length);
-    bar.wrap_read(source).read_to_end(&mut content)?;
+    let mut source = bar.wrap_read(source);
+    source.by_ref().take(cap).read_to_end(&mut content)?;
+    let unread = io::copy(&mut source, &mut io::sink())?;
     bar.finish_and_clear();
-    Ok(content)
+    Ok(Input { content, unread })
 }
 
 /// A bar on standard error, only where that is a terminal and the input is long.

@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order of the specification.
+    /// Every kind, in the order in which they are documented.
     pub const ALL: [Self; 8] = [
         Self::Json,
         Self::Csv,
@@ -73,6 +73,6 @@ impl FromStr for Kind {
         Self::ALL
             .into_iter()
             .find(|kind| kind.as_str() == word)
-            .ok_or_else(|| UnknownKind(word.to_owned()))
+            .ok_or_else(|| UnknownKind(crate::text::clean(word, 80)))
     }
 }

@@ -44,7 +44,7 @@ impl FromStr for Sha256 {
         let digits = hex.as_bytes();
         let lower_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if digits.len() != 64 || !digits.iter().all(lower_hex) {
-            return Err(IdError::Digest { given: hex.chars().take(80).collect() });
+            return Err(IdError::Digest { given: crate::id::shown(hex) });
         }
         let value = |digit: u8| if digit <= b'9' { digit - b'0' } else { digit - b'a' + 10 };
         let mut bytes = [0; 32];

@@ -48,7 +48,7 @@ impl FromStr for OffsetUnit {
             "unicode_code_point" | "code-point" | "code_point" => Ok(Self::UnicodeCodePoint),
             "byte" => Ok(Self::Byte),
             "line" => Ok(Self::Line),
-            other => Err(UnknownUnit(other.to_owned())),
+            other => Err(UnknownUnit(crate::text::clean(other, 80))),
         }
     }
 }

@@ -29,6 +29,16 @@ pub mod unknown;
 pub mod xml;
 pub mod yaml;
 
+/// The start of `raw` in at most `cap` bytes, ending in `...` if that is not all: what is shown of
+/// it may be short once white space is folded, and must not look whole.
+fn excerpt(raw: &[u8], cap: usize) -> String {
+    let mut text = String::from_utf8_lossy(&raw[..raw.len().min(cap)]).into_owned();
+    if raw.len() > cap {
+        text.push_str(toolstub_core::text::ELLIPSIS);
+    }
+    text
+}
+
 pub use detection::{Detection, Finding, Options, detect};
 pub use distinct::Count;
 pub use media_type::MediaType;

@@ -82,8 +82,7 @@ impl Headers {
     fn add(&mut self, line: &[u8]) {
         let line = line.trim_ascii();
         if self.distinct.insert(line) && self.first.len() < MAX_HEADERS {
-            let kept = &line[..line.len().min(HEADER_BYTES)];
-            self.first.push(String::from_utf8_lossy(kept).into_owned());
+            self.first.push(crate::excerpt(line, HEADER_BYTES));
         }
     }
 }

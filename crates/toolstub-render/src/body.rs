@@ -21,6 +21,7 @@ impl Body<'_> {
     pub(crate) fn style(&self) -> Style {
         match self {
             Self::Synopsis(_) => Style::Synopsis,
+            Self::Head(head) if head.bytes == head.all_bytes => Style::Whole,
             Self::Head(_) => Style::Head,
         }
     }
@@ -31,7 +32,9 @@ impl Body<'_> {
                 write_items(text, frame::SYNOPSIS_HEADING, &synopsis.summary);
                 write_items(text, frame::STRUCTURE_HEADING, &synopsis.structure);
                 write_items(text, frame::NOTABLE_HEADING, &synopsis.notable_items);
-                write_sample(text, frame::SAMPLE_HEADING, &synopsis.sample);
+                if !synopsis.sample.is_empty() {
+                    write_sample(text, frame::SAMPLE_HEADING, &synopsis.sample);
+                }
             }
             Self::Head(head) => {
                 let heading =
@@ -99,12 +102,12 @@ fn write_items(text: &mut String, heading: &str, items: &[String]) {
 }
 
 fn write_sample(text: &mut String, heading: &str, sample: &str) {
-    if sample.is_empty() {
-        return;
-    }
     text.push('\n');
     text.push_str(heading);
     text.push('\n');
+    if sample.is_empty() {
+        return;
+    }
     for line in sample.strip_suffix('\n').unwrap_or(sample).split('\n') {
         text.push_str("| ");
         text.push_str(&sample_head(line.as_bytes(), usize::MAX).shown);

@@ -10,6 +10,7 @@ const STORED: &str = "externalized";
 const FAILED: &str = "not stored: the original could not be stored and cannot be retrieved";
 const SYNOPSIS: &str = "this is a synopsis, not the full output";
 const HEAD: &str = "this is its head, not the full output";
+const WHOLE: &str = "this is its head, and all of it";
 
 pub(crate) const TOOL_NAME: &str = "tool_name";
 pub(crate) const KIND: &str = "kind";
@@ -36,6 +37,8 @@ const EXPLORE_HEADING: &str = "Explore:";
 pub(crate) enum Style {
     Synopsis,
     Head,
+    /// A head that leaves nothing out.
+    Whole,
 }
 
 /// Whether a line can be the first of a stub.
@@ -45,7 +48,7 @@ pub(crate) fn is_first_line(line: &str) -> bool {
     let rest = [STORED, FAILED].iter().find_map(|state| rest.strip_prefix(*state));
     let body = rest
         .and_then(|rest| [": ", "; "].iter().find_map(|separator| rest.strip_prefix(*separator)));
-    body.is_some_and(|body| body.starts_with(SYNOPSIS) || body.starts_with(HEAD))
+    body.is_some_and(|body| [SYNOPSIS, HEAD, WHOLE].iter().any(|words| body.starts_with(words)))
 }
 
 pub(crate) fn first_line(style: Style, failed: bool, not_stored_bytes: u64) -> String {
@@ -53,6 +56,7 @@ pub(crate) fn first_line(style: Style, failed: bool, not_stored_bytes: u64) -> S
     let body = match style {
         Style::Synopsis => SYNOPSIS,
         Style::Head => HEAD,
+        Style::Whole => WHOLE,
     };
     let cut = if not_stored_bytes > 0 {
         format!("; the last {not_stored_bytes} bytes were over the hard cap and not stored")
@@ -66,12 +70,12 @@ pub(crate) fn head_heading(lines: u64, all_lines: u64, bytes: u64, all_bytes: u6
     format!("Head (lines 1-{lines} of {all_lines}, bytes 0-{bytes} of {all_bytes}):")
 }
 
-pub(crate) fn write_explore(text: &mut String, reference: &str, prefix: &str) {
+pub(crate) fn write_explore(text: &mut String, reference: &str, chars: u64, prefix: &str) {
     let _ = write!(
         text,
         "\n{EXPLORE_HEADING}\n\
          - {prefix}tool_result_search tool_output_ref={reference} query=TEXT: find text in the original\n\
-         - {prefix}tool_result_read tool_output_ref={reference} offset=0 limit=4000: read any range, in characters\n\
+         - {prefix}tool_result_read (the same tool_output_ref) offset=0 limit=4000: read any range of its {chars} characters\n\
          - {prefix}tool_result_list: list the originals of this session\n"
     );
 }

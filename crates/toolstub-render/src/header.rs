@@ -79,6 +79,10 @@ impl Header {
         self.reference.as_ref()
     }
 
+    pub(crate) fn original_chars(&self) -> u64 {
+        self.original_chars
+    }
+
     pub(crate) fn write(&self, text: &mut String, style: Style) {
         text.push_str(&frame::first_line(style, self.failed, self.not_stored_bytes));
         let mut field = |name: &str, value: &str| {

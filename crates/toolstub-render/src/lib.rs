@@ -54,7 +54,8 @@ pub fn render(header: &Header, body: &Body<'_>, options: &Options<'_>) -> String
     header.write(&mut text, body.style());
     body.write(&mut text);
     if let Some(reference) = header.reference() {
-        frame::write_explore(&mut text, &reference.to_string(), options.tool_prefix);
+        let chars = header.original_chars();
+        frame::write_explore(&mut text, &reference.to_string(), chars, options.tool_prefix);
     }
     text
 }

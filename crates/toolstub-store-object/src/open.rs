@@ -26,20 +26,16 @@ impl Default for OpenOptions {
 #[non_exhaustive]
 pub enum OpenError {
     /// A location in a form that is not known.
-    #[error(
-        "`{location}` is not a store's location; give a path, file:///path, s3://bucket/prefix or memory:"
-    )]
+    #[error("`{location}` is not a store's location; give a path, file:///path or memory:")]
     Unknown {
         /// What was given, without what may be secret in it.
         location: String,
     },
     /// A location that this build cannot open.
-    #[error("this build cannot open {scheme}: stores; build it with the feature `{feature}`")]
+    #[error("{scheme}: stores cannot be opened by this build")]
     NotBuilt {
         /// The scheme.
         scheme: &'static str,
-        /// The feature that is missing.
-        feature: &'static str,
     },
     /// A file URL that names no absolute path of this machine.
     #[error(
@@ -74,7 +70,7 @@ pub fn open(location: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>, O
     match location.split_once(':') {
         Some(("memory", "" | "//" | "///")) => Ok(Arc::new(MemoryBackend::new())),
         Some(("file", _)) => open_folder(&file_path(location)?, options),
-        Some(("s3", _)) => Err(OpenError::NotBuilt { scheme: "s3", feature: "s3" }),
+        Some(("s3", _)) => Err(OpenError::NotBuilt { scheme: "s3" }),
         Some((scheme, rest)) if scheme == "memory" || rest.starts_with("//") => {
             Err(OpenError::Unknown { location: format!("{scheme}:…") })
         }
@@ -102,7 +98,7 @@ fn open_folder(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Backend>, O
 
 #[cfg(not(feature = "local"))]
 fn open_folder(_path: &Path, _options: &OpenOptions) -> Result<Arc<dyn Backend>, OpenError> {
-    Err(OpenError::NotBuilt { scheme: "file", feature: "local" })
+    Err(OpenError::NotBuilt { scheme: "file" })
 }
 
 #[cfg(test)]
@@ -118,7 +114,7 @@ mod tests {
     #[test]
     fn other_locations_are_refused() {
         refuses("", "give a path");
-        refuses("s3://bucket/prefix", "feature `s3`");
+        refuses("s3://bucket/prefix", "s3: stores");
         refuses("ftp://user:secret@host/x", "`ftp:…` is not a store's location");
         refuses("memory://host/x", "`memory:…`");
         for url in

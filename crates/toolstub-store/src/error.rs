@@ -30,6 +30,14 @@ pub enum StoreError {
         /// What does not agree.
         damage: String,
     },
+    /// Writers kept adding to what was being removed.
+    #[error(
+        "`{folder}` is not wholly removed: somebody keeps writing there; stop the writers and remove it again"
+    )]
+    Busy {
+        /// The folder.
+        folder: String,
+    },
     /// A request that makes no sense.
     #[error("{field} {given} is not accepted; {expected}")]
     Invalid {

@@ -15,6 +15,11 @@ const SESSIONS: &str = "sessions";
 const EVENTS: &str = "events";
 const RESULTS: &str = "tool-results";
 
+/// The ref of an original's bytes, for whoever reads a record.
+pub(crate) fn output_uri(reference: &Ref) -> String {
+    format!("{reference}/{OUTPUT}")
+}
+
 /// The folder of all sessions.
 pub(crate) fn sessions() -> Key {
     Key::top(SESSIONS)

@@ -60,6 +60,14 @@ impl Original {
         }
     }
 
+    /// States that `unread` further bytes followed the content, too far over the hard cap to be
+    /// worth holding.
+    #[must_use]
+    pub fn followed_by(mut self, unread: u64) -> Self {
+        self.not_stored_bytes += unread;
+        self
+    }
+
     /// The bytes that are kept.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes

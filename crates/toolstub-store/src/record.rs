@@ -4,8 +4,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use toolstub_core::{Metadata, Ref};
 
-use crate::StoreError;
 use crate::index::BlockIndex;
+use crate::{StoreError, layout};
 
 /// The largest record that is read, in bytes.
 pub(crate) const MAX_RECORD: u64 = 4 << 20;
@@ -41,7 +41,7 @@ impl Record {
 
     /// Reads a record and checks that it is that of `reference`.
     pub(crate) fn from_bytes(reference: &Ref, json: &[u8]) -> Result<Self, StoreError> {
-        let record: Self = serde_json::from_slice(json).map_err(|error| {
+        let mut record: Self = serde_json::from_slice(json).map_err(|error| {
             StoreError::corrupt(reference, format!("metadata.json does not parse ({error})"))
         })?;
         let metadata = &record.metadata;
@@ -50,6 +50,9 @@ impl Record {
             && metadata.session_id == reference.session().as_str()
             && metadata.event_id.as_deref() == event;
         if same {
+            // Where a result lies follows from its ref, whatever its record says.
+            record.metadata.storage_uri = reference.to_string();
+            record.metadata.output_uri = layout::output_uri(reference);
             Ok(record)
         } else {
             Err(StoreError::corrupt(reference, "metadata.json is that of another result"))
@@ -63,7 +66,7 @@ impl Record {
             .filter(|index| {
                 let line_feeds = index.line_feeds();
                 let open_line = line_count.checked_sub(line_feeds);
-                matches!(open_line, Some(0 | 1)) && line_feeds <= original_bytes
+                matches!(open_line, Some(0 | 1)) && line_count <= original_bytes
             })
             .ok_or_else(|| {
                 StoreError::corrupt(reference, "the counts and blocks of metadata.json disagree")

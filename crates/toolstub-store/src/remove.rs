@@ -57,11 +57,11 @@ impl ResultStore {
         let mut removed = Removed::default();
         for _ in 0..PASSES {
             if !self.erase_once(folder, &mut removed).await? {
-                break;
+                self.backend.prune(folder).await?;
+                return Ok(removed);
             }
         }
-        self.backend.prune(folder).await?;
-        Ok(removed)
+        Err(StoreError::Busy { folder: folder.to_string() })
     }
 
     /// Goes over a folder once; says whether there was anything.

@@ -83,7 +83,7 @@ impl WriteRequest {
             synopsis_kind: self.synopsis.kind,
             synopsis: self.synopsis,
             storage_uri: reference.to_string(),
-            output_uri: format!("{reference}/{}", layout::OUTPUT),
+            output_uri: layout::output_uri(reference),
             offset_unit: OffsetUnit::UnicodeCodePoint,
             not_stored_bytes: original.not_stored_bytes(),
         }
@@ -109,6 +109,8 @@ impl ResultStore {
 
         if let Some(first) = self.record(&reference).await? {
             check_same(&first, original, &reference)?;
+            // What is promised must be readable.
+            first.index(&reference)?;
             self.ensure_output(&output, original).await?;
             // The first writer may have died between making the record visible and durable.
             self.backend.flush(&folder).await?;
@@ -119,13 +121,15 @@ impl ResultStore {
         let record = Record::new(metadata, original.index());
         let json = record.to_bytes(&reference)?;
         self.put_output(&output, original).await?;
-        let committed = self.commit(&reference, &record, json, original).await?;
+        let (committed, fresh) = self.commit(&reference, &record, json, original).await?;
         // A clean-up may have taken the output for a leftover just before the commit.
         self.ensure_output(&output, original).await?;
-        let existed = committed != record;
-        if existed {
+        if !fresh {
+            // Somebody else made the record visible, perhaps a moment ago: it counts once it is
+            // durable.
             self.backend.flush(&folder).await?;
         }
+        let existed = committed != record;
         Ok(receipt(reference, committed, original, existed))
     }
 
@@ -152,7 +156,8 @@ impl ResultStore {
         }
     }
 
-    /// Makes the record visible, and returns the one that is.
+    /// Makes the record visible, and returns the one that is, and whether this call certainly made
+    /// it so.
     ///
     /// No answer of `create` is trusted but success: it may say that there is a record where the
     /// first of two tries of a request made it, or fail after having made it.
@@ -162,19 +167,19 @@ impl ResultStore {
         record: &Record,
         json: Bytes,
         original: &Original,
-    ) -> Result<Record, StoreError> {
+    ) -> Result<(Record, bool), StoreError> {
         let key = layout::result(reference).child(layout::METADATA);
         let mut failure = None;
         for _ in 0..COMMIT_TRIES {
             match self.backend.create(&key, json.clone()).await {
-                Ok(Created::New) => return Ok(record.clone()),
+                Ok(Created::New) => return Ok((record.clone(), true)),
                 Ok(Created::Existed) => {}
                 Err(error) if error.is_lasting() => return Err(error.into()),
                 Err(error) => failure = Some(error),
             }
             if let Some(visible) = self.record(reference).await? {
                 check_same(&visible, original, reference)?;
-                return Ok(visible);
+                return Ok((visible, false));
             }
         }
         Err(failure.map_or_else(

@@ -26,9 +26,12 @@ pub(crate) fn draft(unknown: Unknown, census: &Census, preview_chars: i64) -> Dr
     }
 }
 
+/// The longest sample, in shown characters: a sample is stored with its original's record.
+const MAX_SAMPLE: usize = 1 << 16;
+
 /// The whole content if it fits, else its two ends.
 fn sample(census: &Census, preview_chars: i64) -> String {
-    let cap = usize::try_from(preview_chars.max(0)).unwrap_or(usize::MAX);
+    let cap = usize::try_from(preview_chars.max(0)).unwrap_or(usize::MAX).min(MAX_SAMPLE);
     let whole = sample_head(&census.head, cap);
     if whole.bytes as u64 == census.bytes {
         return whole.shown;

@@ -32,7 +32,10 @@ pub(crate) fn run(args: List, context: &Context) -> Result<Outcome, Failure> {
             let _ = writeln!(
                 text,
                 "{}\t{}\t{}\t{}\t{tool_name}",
-                record.storage_uri, record.synopsis_kind, record.original_chars, record.created_at,
+                record.storage_uri,
+                record.synopsis_kind,
+                record.original_chars,
+                clean(&record.created_at, 40),
             );
         }
         output::write(text.as_bytes())?;

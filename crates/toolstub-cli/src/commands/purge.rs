@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Purge, context: &Context) -> Result<Outcome, Failure> {
     if context.json {
         output::write_json(&json!({
             "session_id": session.as_str(),
-            "event_id": event.as_ref().map(|event| event.as_str()),
+            "event_id": event.as_ref().map(toolstub_core::EventId::as_str),
             "results": removed.results,
             "bytes": removed.bytes,
         }))?;

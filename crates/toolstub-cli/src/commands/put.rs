@@ -17,9 +17,10 @@ use crate::{input, output};
 pub(crate) fn run(args: &Put, context: &Context) -> Result<Outcome, Failure> {
     let describe = Describe::new(&args.described, &context.config);
     let (session, event) = (context.session()?, context.event()?);
-    let content = input::read(&args.file)?;
     let hard_cap = args.hard_cap.or(context.config.hard_cap_bytes).unwrap_or(DEFAULT_HARD_CAP);
-    let original = Original::new(content, hard_cap);
+    // A character that the cap would cut takes at most three bytes more to be seen.
+    let input = input::read(&args.file, hard_cap.saturating_add(3))?;
+    let original = Original::new(input.content, hard_cap).followed_by(input.unread);
     let (detection, synopsis) = describe.content(original.bytes());
     // What the cap cut off counts: a result is over the threshold whole or not at all.
     let small = original.not_stored_bytes() == 0

@@ -13,9 +13,9 @@ use crate::{input, output};
 
 pub(crate) fn run(args: &Stub, context: &Context) -> Result<Outcome, Failure> {
     let describe = Describe::new(&args.described, &context.config);
-    let content = input::read(&args.file)?;
-    let sha256 = Sha256::from_bytes(sha2::Sha256::digest(&content).into());
-    let (detection, synopsis) = describe.content(&content);
+    let bytes = input::read(&args.file, u64::MAX)?.content;
+    let sha256 = Sha256::from_bytes(sha2::Sha256::digest(&bytes).into());
+    let (detection, synopsis) = describe.content(&bytes);
     let (kind, chars) = (detection.kind(), detection.census.chars);
     let header = Header::unstored(&args.described.tool_name, kind, chars, describe.preview_chars)
         .with_sha256(sha256);

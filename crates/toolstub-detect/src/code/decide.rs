@@ -52,7 +52,8 @@ pub(super) struct Evidence {
 
 /// The language of `source`, if it is code.
 pub(super) fn language(source: &[u8]) -> Option<Language> {
-    verdict(&weigh(without_envelope(source)), source)
+    let source = without_envelope(source);
+    verdict(&weigh(source), source)
 }
 
 /// `source` behind the lines of tags in which a tool may have wrapped it.

@@ -89,7 +89,7 @@ enum Digits {
     Fraction,
     Exponent,
     ExponentSign,
-    ExponentDigits,
+    Power,
 }
 
 /// One value being read.
@@ -398,7 +398,7 @@ impl Digits {
     /// Reads on at `piece[i..]` as far as a number can go.
     fn run(mut self, piece: &[u8], mut i: usize) -> (usize, Self) {
         loop {
-            if matches!(self, Self::Integer | Self::Fraction | Self::ExponentDigits) {
+            if matches!(self, Self::Integer | Self::Fraction | Self::Power) {
                 while piece.get(i).is_some_and(u8::is_ascii_digit) {
                     i += 1;
                 }
@@ -411,7 +411,7 @@ impl Digits {
                 (Self::Point, b'0'..=b'9') => Self::Fraction,
                 (Self::Zero | Self::Integer | Self::Fraction, b'e' | b'E') => Self::Exponent,
                 (Self::Exponent, b'+' | b'-') => Self::ExponentSign,
-                (Self::Exponent | Self::ExponentSign, b'0'..=b'9') => Self::ExponentDigits,
+                (Self::Exponent | Self::ExponentSign, b'0'..=b'9') => Self::Power,
                 (digits, _) => return (i, digits),
             };
             i += 1;
@@ -419,6 +419,6 @@ impl Digits {
     }
 
     fn is_complete(self) -> bool {
-        matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::ExponentDigits)
+        matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::Power)
     }
 }

@@ -133,7 +133,10 @@ impl Rest {
                 Pause::Complete => {}
                 Pause::Piece if machine.ends_here(&mut Silence) => {}
                 Pause::Piece => {
-                    rest.cut_off = true;
+                    // A line that was cut begins like the lines before it; a word does not.
+                    let begins = skip_white_space(body, rest.end);
+                    rest.cut_off = matches!(body[begins], b'{' | b'[');
+                    rest.only_values = rest.cut_off;
                     return rest;
                 }
                 Pause::Refused | Pause::Unwanted => {

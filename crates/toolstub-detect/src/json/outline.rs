@@ -220,7 +220,7 @@ fn scalar_node(raw: &[u8]) -> Node {
 
 /// A key or scalar as written, as much of it as can be shown.
 fn written(raw: &[u8]) -> String {
-    String::from_utf8_lossy(&raw[..raw.len().min(MAX_RAW)]).into_owned()
+    crate::excerpt(raw, MAX_RAW)
 }
 
 /// A key with its escapes resolved, so that two spellings of one key are one; not always UTF-8,

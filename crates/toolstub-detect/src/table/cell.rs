@@ -52,17 +52,15 @@ fn is_number(cell: &[u8]) -> bool {
     let digits =
         unsigned.iter().take_while(|b| matches!(b, b'0'..=b'9' | b'.' | b',' | b'_')).count();
     let (number, suffix) = unsigned.split_at(digits);
-    let count = |separator| number.iter().filter(|&&b| b == separator).count();
+    let count = |separator| memchr::memchr_iter(separator, number).count();
     let ends_well = number.last().is_some_and(|b| b.is_ascii_digit() || *b == b'.');
     if !number.iter().any(u8::is_ascii_digit) || !ends_well || count(b'.') > 1 && count(b',') != 1 {
         return false;
     }
     match suffix {
-        b"" | b"%" | b" %" => true,
-        b"K" | b"M" | b"G" | b"T" | b"B" | b"k" | b"KB" | b"MB" | b"GB" | b"TB" | b"KiB"
-        | b"MiB" | b"GiB" | b"TiB" | b"kB" | b"ms" | b"s" | b"us" | b"ns" | b"h" | b"m" | b"d" => {
-            true
-        }
+        b"" | b"%" | b" %" | b"K" | b"M" | b"G" | b"T" | b"B" | b"k" | b"KB" | b"MB" | b"GB"
+        | b"TB" | b"KiB" | b"MiB" | b"GiB" | b"TiB" | b"kB" | b"ms" | b"s" | b"us" | b"ns"
+        | b"h" | b"m" | b"d" => true,
         exponent => {
             let Some(rest) = exponent.strip_prefix(b"e").or(exponent.strip_prefix(b"E")) else {
                 return false;

@@ -130,7 +130,7 @@ impl Reading {
             return None;
         }
         let width = survey.width();
-        if width >= 2 && survey.ragged() > 0 && has_footer(body) {
+        if width >= 2 && survey.last_width == 1 && has_footer(body) {
             survey.drop_single(1);
         }
         let mut preamble_lines = survey.preamble;
@@ -147,7 +147,7 @@ impl Reading {
         let first_is_data = named.is_some() || !header;
         let first_width = survey.first_width;
         let columns = match named {
-            Some(names) => names,
+            Some(found) => found,
             None if header => header_names(&survey.first, first_width, width),
             None => vec![String::new(); MAX_COLUMNS.min(width as usize)],
         };
@@ -167,7 +167,7 @@ impl Reading {
 }
 
 fn cell_text(cell: &Cell) -> String {
-    String::from_utf8_lossy(cell.text.trim_ascii()).into_owned()
+    crate::excerpt(cell.text.trim_ascii(), rows::MAX_CELL)
 }
 
 /// The names in the first row, one for each of `width` columns at most.
@@ -183,7 +183,7 @@ fn named_in_preamble(survey: &Survey, delimiter: Delimiter, width: u64) -> Optio
     let fields = survey.fields.as_ref().map(|line| &line["#fields".len()..]);
     let last = survey.comments.last().map(|line| line.trim_ascii_start());
     let last = last.map(|line| &line[line.iter().take_while(|&&b| b == b'#').count()..]);
-    let lines = fields.map(|line| line.trim_ascii_start()).into_iter().chain(last);
+    let lines = fields.map(<[u8]>::trim_ascii_start).into_iter().chain(last);
     lines.map(|line| names_in(line, delimiter)).find(|names| names.len() as u64 == width).map(
         |mut names| {
             names.truncate(MAX_COLUMNS);

@@ -3,7 +3,7 @@
 use memchr::{memchr, memchr2};
 
 /// How much of a cell is kept, in bytes: more than is ever shown.
-const MAX_CELL: usize = 800;
+pub(super) const MAX_CELL: usize = 800;
 /// How many cells of a row are kept.
 pub(super) const MAX_CELLS: usize = 64;
 /// How much of a comment or of a one-cell line is kept, in bytes.
@@ -226,7 +226,8 @@ impl Rows {
             return;
         }
         if let Some(cell) = self.cell() {
-            let room = MAX_CELL.saturating_sub(cell.text.len());
+            // One byte more tells that the cell is longer.
+            let room = (MAX_CELL + 1).saturating_sub(cell.text.len());
             cell.text.extend_from_slice(&text[..text.len().min(room)]);
         }
     }

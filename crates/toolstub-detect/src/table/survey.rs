@@ -30,6 +30,8 @@ pub(super) struct Survey {
     pub(super) rows: u64,
     /// Rows of one cell before the first of several.
     pub(super) lead_rows: u64,
+    /// The width of the last row.
+    pub(super) last_width: u64,
     /// Comment lines before the first row.
     pub(super) preamble: u64,
     /// Comment lines after it.
@@ -137,11 +139,12 @@ impl Listener for Survey {
     fn wants_cells(&self) -> bool {
         self.rows < CLOSE_ROWS
             || self.second.is_empty()
-            || (self.rows % STRIDE == 0 && self.close_rows < MAX_CLOSE_ROWS)
+            || (self.rows.is_multiple_of(STRIDE) && self.close_rows < MAX_CLOSE_ROWS)
     }
 
     fn row(&mut self, row: &Row<'_>) -> bool {
         self.rows += 1;
+        self.last_width = row.width;
         let same = self.widths.entry(row.width).or_default();
         *same += 1;
         self.mode_rows = self.mode_rows.max(*same);
@@ -159,7 +162,7 @@ impl Listener for Survey {
             self.look.row(row, &self.first);
         }
         // Too many rows of other widths already: no rest can make that good.
-        if self.rows % CLOSE_ROWS == 0
+        if self.rows.is_multiple_of(CLOSE_ROWS)
             && (self.ragged() * RAGGED > self.lines + CLOSE_ROWS || self.widths.len() > MAX_WIDTHS)
         {
             self.irregular = true;

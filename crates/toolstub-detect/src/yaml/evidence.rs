@@ -11,7 +11,7 @@ use super::ValueKind;
 /// The score from which on a content is YAML.
 const ENOUGH: i32 = 2;
 /// The score at which reading on is in vain: what may still come cannot make up for it.
-const HOPELESS: i32 = -2;
+const HOPELESS: i32 = -10;
 /// How much of the first value is compared with the others, in bytes.
 const VALUE: usize = 64;
 
@@ -209,7 +209,7 @@ impl Evidence {
             (share(keys.spaced, plain, 5), -1),
             (share(keys.odd, plain, 30), -3),
             (is_flat && share(keys.paths, plain, 50), -3),
-            (self.repeated_keys > 0, -3),
+            (share(self.repeated_keys, keys.all, 10), -3),
             (is_flat && share(self.repeated_keys, keys.all, 30), -2),
             (is_single, -4),
             // How values stand.

@@ -245,11 +245,12 @@ async fn a_record_is_never_trusted() {
     let metadata = key(&receipt, "metadata.json");
     let json = store.backend().get(&metadata, 1 << 20).await.unwrap();
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
-    let forgeries: [(&str, serde_json::Value); 9] = [
+    let forgeries: [(&str, serde_json::Value); 10] = [
         ("original_bytes", u64::MAX.into()),
         ("original_bytes", 1.into()),
         ("original_chars", 69_999.into()),
         ("line_count", 3.into()),
+        ("line_count", u64::MAX.into()),
         ("blocks", "".into()),
         ("blocks", "AAAA".into()),
         ("sha256", "xyz".into()),
@@ -263,12 +264,22 @@ async fn a_record_is_never_trusted() {
         let read = store.read(receipt.reference(), &ReadRequest::default()).await;
         assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{field} {value}: {read:?}");
     }
+    let empty = write(&store, "").await;
+    let metadata_of_empty = key(&empty, "metadata.json");
+    let record = store.backend().get(&metadata_of_empty, 1 << 20).await.unwrap();
+    let mut record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+    record["line_count"] = 1.into();
+    store.backend().put(&metadata_of_empty, record.to_string().into()).await.unwrap();
+    let read = store.read(empty.reference(), &ReadRequest::default()).await;
+    assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{read:?}");
     // Where a record says that things are is of no account.
     let mut changed = json.clone();
     changed["output_uri"] = "toolstub://session/s2/tool-results/tr_x/output.txt".into();
     changed["from_a_later_version"] = serde_json::json!({"a": [1]});
     store.backend().put(&metadata, changed.to_string().into()).await.unwrap();
     assert_eq!(whole(&store, &receipt).await.len(), 140_000);
+    let told = store.metadata(receipt.reference()).await.unwrap();
+    assert_eq!(told.output_uri, format!("{}/output.txt", receipt.reference()));
     for broken in ["", "{", "[]", "null", "{}"] {
         store.backend().put(&metadata, broken.into()).await.unwrap();
         let read = store.read(receipt.reference(), &ReadRequest::default()).await;
