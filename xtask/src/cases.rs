@@ -56,6 +56,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
         say(verdicts.line(&id));
         totals.count(&verdicts);
     }
+    if totals.is_empty() {
+        bail!("{} has no such case", file.display());
+    }
     say(&totals);
     Ok(!totals.must_failed())
 }

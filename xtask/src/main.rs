@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod cases;
 mod corpus;
+mod prove;
 mod tidy;
 
 /// The project's own chores.
@@ -28,6 +29,9 @@ enum Chore {
     Corpus(corpus::Command),
     /// Run cases of wanted behaviour, straight on the crates, in a build with optimisations.
     Cases(cases::Args),
+    /// Run a long harness on the program as it is shipped.
+    #[command(subcommand)]
+    Prove(prove::Harness),
     /// Run one case, whose line comes on standard input.
     #[command(hide = true)]
     Case {
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(),
         Chore::Corpus(command) => corpus::run(command),
         Chore::Cases(args) => cases::run(&args),
+        Chore::Prove(harness) => prove::run(&harness),
         Chore::Case { folder } => cases::run_one(&folder),
         Chore::Stub => cases::print_stub(),
     };

@@ -1,5 +1,6 @@
 //! Source code: its language, imports and top-level symbols.
 
+mod blocks;
 mod braces;
 mod build;
 mod c;
@@ -12,6 +13,8 @@ mod js;
 mod kotlin;
 mod language;
 mod lines;
+mod literals;
+mod looks;
 mod numbers;
 mod outline;
 mod php;
@@ -20,6 +23,8 @@ mod ruby;
 mod rust;
 mod schema;
 mod shell;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use crate::census::Census;
@@ -51,7 +56,7 @@ pub(crate) fn scan(content: &[u8], _census: &Census) -> Option<Code> {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     let source = numbers::without_line_numbers(content);
     let language = decide::language(&source)?;
-    Some(outline_of(&source, language))
+    Some(outline_of(decide::without_envelope(&source), language))
 }
 
 /// Walks over the whole source in the way of its language.

@@ -36,7 +36,8 @@ impl Corpus {
     /// The corpus of this workspace.
     pub fn of_workspace() -> Self {
         // This package lies two levels below the workspace.
-        Self::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+        Self::at(root.unwrap_or(Path::new("/")))
     }
 
     /// The corpus of the workspace at `root`.

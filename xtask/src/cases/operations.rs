@@ -175,6 +175,11 @@ impl<'a> Fields<'a> {
         super::integer::integer(value)
     }
 
+    /// An integer, or the interface's default.
+    pub(super) fn integer_or(&self, name: &str, default: i128) -> Result<i128, String> {
+        self.value(name).map_or(Ok(default), super::integer::integer)
+    }
+
     /// Ends the reading: a field that was not asked for is an error.
     pub(super) fn finish(&self) -> Result<(), String> {
         let taken = self.taken.borrow();

@@ -59,7 +59,8 @@ pub(super) fn run(case: &Case, folder: &Path) -> anyhow::Result<Verdicts> {
     let outside = folder.join("state");
     std::fs::create_dir_all(&outside)?;
     let mut state = State {
-        root: outside.join("store"),
+        // Deep enough that a way out by `..` still ends where it is looked for.
+        root: outside.join("a/b/c/d/store"),
         outside,
         subject: None,
         sources,

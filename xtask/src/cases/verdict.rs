@@ -76,6 +76,11 @@ impl Totals {
         verdicts.should.iter().for_each(|verdict| self.should.count(verdict));
     }
 
+    /// Whether no case was counted.
+    pub(super) fn is_empty(&self) -> bool {
+        [&self.must, &self.should].iter().all(|t| t.passed + t.failed + t.not_yet == 0)
+    }
+
     /// Whether anything that must hold did not.
     pub(super) fn must_failed(&self) -> bool {
         self.must.failed > 0
@@ -95,9 +100,10 @@ mod tests {
     #[test]
     fn totals_count_cases_in_both_columns() {
         let mut totals = Totals::default();
+        assert!(totals.is_empty());
         let failed = || Some(Verdict::Failed("step 2: no".to_owned()));
         totals.count(&Verdicts { must: Some(Verdict::Passed), should: failed() });
-        assert!(!totals.must_failed());
+        assert!(!totals.must_failed() && !totals.is_empty());
         totals.count(&Verdicts { must: failed(), should: None });
         totals.count(&Verdicts { must: Some(Verdict::NotYet("turn".to_owned())), should: None });
         assert!(totals.must_failed());

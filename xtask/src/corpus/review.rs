@@ -45,7 +45,7 @@ struct Pending {
 pub(super) fn run(corpus: &Corpus, args: &Args) -> anyhow::Result<bool> {
     let outcomes = outcomes(corpus)?;
     let pending = pending(corpus, &outcomes)?;
-    let orphans = orphans(corpus, &outcomes)?;
+    let orphans = orphans(corpus, &outcomes, &pending)?;
     let changes: Vec<(String, BTreeSet<Edit>)> = pending
         .iter()
         .map(|pending| {
@@ -59,7 +59,7 @@ pub(super) fn run(corpus: &Corpus, args: &Args) -> anyhow::Result<bool> {
     if accepted.is_empty() {
         show(&groups, &pending, args.full);
         for orphan in &orphans {
-            say(format_args!("{} has no case; --accept-all removes it", orphan.display()));
+            say(format_args!("{} belongs to no change; --accept-all removes it", orphan.display()));
         }
         return Ok(pending.is_empty() && orphans.is_empty());
     }
@@ -96,10 +96,15 @@ fn pending(corpus: &Corpus, outcomes: &[(Case, Outcome)]) -> anyhow::Result<Vec<
     Ok(pending)
 }
 
-/// Snapshots, and pending ones, of cases that are not there, and pending ones that are no longer.
-fn orphans(corpus: &Corpus, outcomes: &[(Case, Outcome)]) -> anyhow::Result<Vec<PathBuf>> {
-    let known: BTreeSet<PathBuf> =
-        outcomes.iter().map(|(case, _)| corpus.snapshot_path(&case.id)).collect();
+/// What lies beside the snapshots and belongs to no case, or to an earlier run.
+fn orphans(
+    corpus: &Corpus,
+    outcomes: &[(Case, Outcome)],
+    pending: &[Pending],
+) -> anyhow::Result<Vec<PathBuf>> {
+    let known = outcomes.iter().map(|(case, _)| corpus.snapshot_path(&case.id));
+    let asked = pending.iter().map(|pending| pending.path.with_extension("snap.new"));
+    let known: BTreeSet<PathBuf> = known.chain(asked).collect();
     let dir = corpus.snapshots_dir();
     if !dir.exists() {
         return Ok(Vec::new());
@@ -163,12 +168,8 @@ fn show(groups: &[Group], pending: &[Pending], full: bool) {
         }
         say("");
     }
-    let alike = groups.iter().filter(|group| group.cases.len() > 1).count();
-    let cases = pending.len();
-    say(format_args!(
-        "{cases} cases are pending in {} groups, {alike} of several cases",
-        groups.len()
-    ));
+    let (cases, groups) = (counted(pending.len(), "case"), counted(groups.len(), "group"));
+    say(format_args!("pending: {cases} in {groups}"));
     say(
         "accept with --accept-all, --accept-group N, --accept CASE…; keep some out with --reject CASE…",
     );
@@ -176,15 +177,15 @@ fn show(groups: &[Group], pending: &[Pending], full: bool) {
 
 /// `1 edit × 88 cases`.
 pub(super) fn title(group: &Group) -> String {
-    let counted = |count: usize, word: &str| match count {
-        1 => format!("1 {word}"),
-        count => format!("{count} {word}s"),
-    };
     let cases = counted(group.cases.len(), "case");
     if group.edits.is_empty() {
-        return format!("{cases} without a snapshot");
+        return format!("{cases} without a snapshot, or with another header");
     }
     format!("{} × {cases}", counted(group.edits.len(), "edit"))
+}
+
+fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
 fn remove(path: &std::path::Path) -> anyhow::Result<()> {
@@ -193,5 +194,53 @@ fn remove(path: &std::path::Path) -> anyhow::Result<()> {
             Err(error).with_context(|| format!("cannot remove {}", path.display()))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn accepts(args: &str, expected: Result<&[&str], ()>) {
+        #[derive(clap::Parser)]
+        struct Whole {
+            #[command(flatten)]
+            args: Args,
+        }
+        let words = std::iter::once("review").chain(args.split_whitespace());
+        let args = <Whole as clap::Parser>::try_parse_from(words).unwrap().args;
+        let change = |case: &str, new: &str| (case.to_owned(), edits("- one\n", new));
+        let changes =
+            [change("csv/a", "- two\n"), change("csv/b", "- two\n"), change("csv/c", "- three\n")];
+        let groups = group(&changes);
+        let accepted = accepted(&args, &groups).map_err(drop);
+        assert_eq!(accepted, expected.map(|cases| cases.iter().copied().collect()));
+    }
+
+    #[test]
+    fn nothing_is_accepted_without_a_flag() {
+        accepts("", Ok(&[]));
+    }
+
+    #[test]
+    fn cases_are_accepted_one_by_one_by_group_or_all() {
+        accepts("--accept-all", Ok(&["csv/a", "csv/b", "csv/c"]));
+        accepts("--accept-group 1", Ok(&["csv/a", "csv/b"]));
+        accepts("--accept csv/c csv/a", Ok(&["csv/a", "csv/c"]));
+        accepts("--accept-group 1 --accept csv/c", Ok(&["csv/a", "csv/b", "csv/c"]));
+    }
+
+    #[test]
+    fn rejected_cases_stay_as_they_are() {
+        accepts("--accept-all --reject csv/b", Ok(&["csv/a", "csv/c"]));
+    }
+
+    #[test]
+    fn case_or_group_that_is_not_pending_is_an_error() {
+        accepts("--accept-group 3", Err(()));
+        accepts("--accept-group 0", Err(()));
+        accepts("--accept csv/d", Err(()));
+        accepts("--reject csv/d", Err(()));
     }
 }

@@ -80,7 +80,8 @@ fn judge<'a>(from: &str, edges: impl Iterator<Item = &'a str>) -> Vec<String> {
     let Some((_, below)) = LAYERS.iter().find(|(name, _)| *name == from) else {
         return vec![format!("{from} has no layer; give it a row in xtask/src/tidy/layers.rs")];
     };
-    let edges = edges.filter(|to| !below.contains(to));
+    // A crate may turn its own features on for its tests.
+    let edges = edges.filter(|to| *to != from && !below.contains(to));
     let allowed = if below.is_empty() { "nothing here".to_owned() } else { below.join(", ") };
     edges.map(|to| format!("{from} depends on {to}; it may depend on {allowed}")).collect()
 }
@@ -96,7 +97,7 @@ mod tests {
 
     #[test]
     fn arrows_run_down() {
-        judges("toolstub-core", &[], &[]);
+        judges("toolstub-core", &["toolstub-core"], &[]);
         judges("toolstub-summarize", &["toolstub-core", "toolstub-detect"], &[]);
     }
 

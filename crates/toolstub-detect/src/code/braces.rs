@@ -4,36 +4,19 @@
 //! the top level or from inside a type is shown to the dialect, which notes what it declares and
 //! says what kind of block it opens.
 
-use memchr::{memchr, memchr2, memchr3, memmem};
+use memchr::{memchr, memchr3, memmem};
 
+use super::blocks::{Blocks, DEPTH, Opens};
+use super::literals::{char_len, raw_len, string_len};
 use super::outline::{Outline, Rank};
 use super::words::{is_word, word};
 
 /// The longest part of a statement that a dialect is shown.
 const STATEMENT_BYTES: usize = 16 << 10;
-/// How many open blocks are told apart; deeper ones are only counted.
-const DEPTH: usize = 64;
 /// How many groups of a statement are looked at.
 const GROUPS: u8 = 8;
 /// How many nested conditional directives are remembered.
 const CONDITIONS: usize = 32;
-
-/// What stands between the braces that a statement opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opens {
-    /// Code, which is not looked into.
-    Body,
-    /// Members of a type.
-    Type,
-    /// More of the same level: a namespace.
-    Through,
-    /// A part of the statement, which goes on behind it.
-    Group,
-    /// A nameless or named type whose further name stands behind the braces.
-    Named,
-    /// The code inside a template literal.
-    Template,
-}
 
 /// What ended a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +69,7 @@ pub(super) enum Quote {
 }
 
 /// How a language is read.
+#[expect(clippy::struct_excessive_bools, reason = "each says whether a language has one form")]
 pub(super) struct Dialect {
     /// Whether the end of a line ends a statement outside of parentheses.
     pub(super) lines: bool,
@@ -124,52 +108,6 @@ pub(super) const C_LIKE: Dialect = Dialect {
     directive: |_, _, _| {},
 };
 
-#[derive(Debug, Clone, Copy)]
-struct Block {
-    opens: Opens,
-    /// The open parentheses around the block.
-    parens: u16,
-}
-
-/// The open blocks, outermost first.
-#[derive(Debug, Clone, Copy)]
-struct Blocks {
-    stack: [Block; DEPTH],
-    depth: usize,
-    /// How many of them hide what is inside.
-    hiding: usize,
-    types: usize,
-    parens: u16,
-}
-
-impl Blocks {
-    fn push(&mut self, opens: Opens) {
-        if let Some(slot) = self.stack.get_mut(self.depth) {
-            *slot = Block { opens, parens: self.parens };
-        }
-        self.depth += 1;
-        self.parens = 0;
-        match opens {
-            Opens::Type if self.depth <= DEPTH => self.types += 1,
-            Opens::Through if self.depth <= DEPTH => {}
-            _ => self.hiding += 1,
-        }
-    }
-
-    fn pop(&mut self) -> Option<Opens> {
-        self.depth = self.depth.checked_sub(1)?;
-        let Block { opens, parens } =
-            self.stack.get(self.depth).copied().unwrap_or(Block { opens: Opens::Body, parens: 0 });
-        match opens {
-            Opens::Type => self.types -= 1,
-            Opens::Through => {}
-            _ => self.hiding -= 1,
-        }
-        self.parens = parens;
-        Some(opens)
-    }
-}
-
 struct Walk<'a> {
     source: &'a [u8],
     dialect: &'a Dialect,
@@ -192,13 +130,12 @@ struct Walk<'a> {
 /// Walks over `source` and notes in `outline` what `dialect` finds.
 pub(super) fn walk(source: &[u8], dialect: &Dialect, outline: &mut Outline) {
     let (visible, hidden) = (classes(dialect, true), classes(dialect, false));
-    let empty = Block { opens: Opens::Body, parens: 0 };
     let mut walk = Walk {
         source,
         dialect,
         at: 0,
         start: 0,
-        blocks: Blocks { stack: [empty; DEPTH], depth: 0, hiding: 0, types: 0, parens: 0 },
+        blocks: Blocks::new(),
         pending: Opens::Body,
         names: false,
         conditions: Vec::new(),
@@ -565,11 +502,12 @@ impl Walk<'_> {
             self.at += 3 + end + 3;
             return;
         }
-        if mark == b'"' && quote != Quote::Plain {
-            if let Some(length) = raw_len(before, rest) {
-                self.at += length;
-                return;
-            }
+        if mark == b'"'
+            && quote != Quote::Plain
+            && let Some(length) = raw_len(before, rest)
+        {
+            self.at += length;
+            return;
         }
         match quote {
             Quote::Plain => self.at += 1,
@@ -598,13 +536,11 @@ impl Walk<'_> {
             match rest[found] {
                 b'`' => return,
                 b'\\' => self.at = (self.at + 1).min(self.source.len()),
-                _ if rest.get(found + 1) == Some(&b'{') => {
-                    // Deeper than what is told apart, the rest of the literal would be lost.
-                    if self.blocks.depth < DEPTH {
-                        self.at += 1;
-                        self.blocks.push(Opens::Template);
-                        return;
-                    }
+                // Deeper than what is told apart, the rest of the literal would be lost.
+                _ if rest.get(found + 1) == Some(&b'{') && self.blocks.depth < DEPTH => {
+                    self.at += 1;
+                    self.blocks.push(Opens::Template);
+                    return;
                 }
                 _ => {}
             }
@@ -661,100 +597,4 @@ impl Walk<'_> {
 fn continues(text: &[u8]) -> bool {
     let more = [&b"extends"[..], b"implements", b"with", b"where"].contains(&word(text));
     more || matches!(text[0], b':' | b',' | b')')
-}
-
-/// The length of a string from its opening quotation mark on.
-fn string_len(rest: &[u8], mark: u8, ends_with_line: bool) -> usize {
-    let mut at = 1;
-    while at < rest.len() {
-        let found = if ends_with_line {
-            memchr3(mark, b'\\', b'\n', &rest[at..])
-        } else {
-            memchr2(mark, b'\\', &rest[at..])
-        };
-        let Some(found) = found else { break };
-        at += found;
-        match rest[at] {
-            b'\\' => at += 2,
-            // The end of the line is left to the caller.
-            b'\n' => return at,
-            _ => return at + 1,
-        }
-    }
-    rest.len()
-}
-
-/// The length of a character literal, or of its quotation mark where that opens none.
-fn char_len(before: &[u8], rest: &[u8]) -> usize {
-    if before.last().is_some_and(|&b| is_word(b)) && !ends_with_prefix(before) {
-        return 1;
-    }
-    let body = &rest[1..rest.len().min(16)];
-    if body.first() == Some(&b'\\') {
-        return body.iter().skip(2).position(|&b| b == b'\'').map_or(1, |end| end + 4);
-    }
-    let width = match body.first() {
-        Some(0xf0..) => 4,
-        Some(0xe0..) => 3,
-        Some(0xc0..) => 2,
-        _ => 1,
-    };
-    if body.get(width) == Some(&b'\'') { width + 2 } else { 1 }
-}
-
-/// Whether a letter before a quotation mark is a literal's prefix (`b'x'`, `L'x'`, `u8'x'`).
-fn ends_with_prefix(before: &[u8]) -> bool {
-    let word = before.iter().rev().take_while(|b| is_word(**b)).count();
-    matches!(&before[before.len() - word..], b"b" | b"L" | b"u" | b"U" | b"u8")
-}
-
-/// The length of a raw string whose quotation mark stands at the start of `rest`.
-///
-/// Rust's `r#"…"#`, C++'s `R"x(…)x"`, C#'s `@"…"` and Swift's `#"…"#` are told by what stands before
-/// the mark.
-fn raw_len(before: &[u8], rest: &[u8]) -> Option<usize> {
-    let hashes = before.iter().rev().take_while(|&&b| b == b'#').count().min(16);
-    let ahead = &before[..before.len() - hashes];
-    let last = ahead.last().copied().unwrap_or(b' ');
-    let find = |close: &[u8], from: usize| {
-        memmem::find(rest.get(from..).unwrap_or_default(), close)
-            .map_or(rest.len(), |end| from + end + close.len())
-    };
-    match last {
-        b'r' if !is_inside_word(ahead) => {
-            let mut close = [b'#'; 17];
-            close[0] = b'"';
-            Some(find(&close[..=hashes], 1))
-        }
-        b'R' if hashes == 0 && !is_inside_word(ahead) => {
-            let paren = rest.iter().take(18).position(|&b| b == b'(')?;
-            let mut close = vec![b')'];
-            close.extend_from_slice(&rest[1..paren]);
-            close.push(b'"');
-            Some(find(&close, paren))
-        }
-        b'@' | b'$' if hashes == 0 && (last == b'@' || ahead.ends_with(b"@$")) => {
-            let mut at = 1;
-            loop {
-                at += memchr(b'"', &rest[at..])? + 1;
-                if rest.get(at) != Some(&b'"') {
-                    return Some(at);
-                }
-                at += 1;
-            }
-        }
-        _ if hashes > 0 && !is_word(last) => {
-            let mut close = [b'#'; 17];
-            close[0] = b'"';
-            Some(find(&close[..=hashes], 1))
-        }
-        _ => None,
-    }
-}
-
-/// Whether the last letter belongs to a longer word than a literal's prefix.
-fn is_inside_word(ahead: &[u8]) -> bool {
-    let word = ahead.iter().rev().take_while(|b| is_word(**b)).count();
-    let word = &ahead[ahead.len() - word..];
-    !matches!(word, b"r" | b"br" | b"cr" | b"R" | b"LR" | b"uR" | b"UR" | b"u8R")
 }

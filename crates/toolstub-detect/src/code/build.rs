@@ -20,10 +20,11 @@ pub(super) fn sql(source: &[u8], outline: &mut Outline) {
             }
             continue;
         }
-        if (fresh || line.indent == 0) && text[0].eq_ignore_ascii_case(&b'c') {
-            if let Some(head) = created(text) {
-                outline.symbol(Rank::Top, line.at, head);
-            }
+        if (fresh || line.indent == 0)
+            && text[0].eq_ignore_ascii_case(&b'c')
+            && let Some(head) = created(text)
+        {
+            outline.symbol(Rank::Top, line.at, head);
         }
         fresh = matches!(text.last(), Some(b';' | b'/')) || text.eq_ignore_ascii_case(b"go");
     }

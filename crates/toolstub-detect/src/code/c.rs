@@ -1,6 +1,7 @@
 //! C, C++ and what Objective-C adds.
 
-use super::braces::{C_LIKE, Dialect, End, Hash, Opens, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Hash, Statement};
 use super::heads::{Head, callable, is_control};
 use super::outline::{Outline, Rank};
 use super::words::{after_group, after_word, is_word, uncommented, upto, word, word_len};
@@ -69,10 +70,8 @@ fn declaration(statement: &Statement<'_>, outline: &mut Outline, members: Opens)
     }
     if let Some(rest) = after_word(text, b"extern") {
         let linkage = rest.strip_prefix(b"\"C\"").or(rest.strip_prefix(b"\"C++\""));
-        if let Some(rest) = linkage {
-            if rest.trim_ascii().is_empty() {
-                return open.then_some(Opens::Through);
-            }
+        if linkage.is_some_and(|rest| rest.trim_ascii().is_empty()) {
+            return open.then_some(Opens::Through);
         }
     }
     if let Some(rest) = after_word(text, b"typedef") {
@@ -112,6 +111,27 @@ fn declaration(statement: &Statement<'_>, outline: &mut Outline, members: Opens)
     None
 }
 
+/// Whether a macro stands alone on the line before a declaration, as `__BEGIN_DECLS` does.
+fn is_lone_macro(text: &[u8]) -> bool {
+    const DECLARATIONS: [&[u8]; 10] = [
+        b"struct",
+        b"union",
+        b"enum",
+        b"typedef",
+        b"extern",
+        b"static",
+        b"inline",
+        b"class",
+        b"namespace",
+        b"template",
+    ];
+    let length = word_len(text);
+    let (name, rest) = text.split_at(length);
+    let alone = rest.iter().take_while(|b| b.is_ascii_whitespace()).any(|&b| b == b'\n');
+    let is_macro = length > 2 && !name.iter().any(u8::is_ascii_lowercase);
+    alone && is_macro && DECLARATIONS.contains(&word(rest.trim_ascii_start()))
+}
+
 /// The statement behind access labels, `template <…>`, attributes and Objective-C's marks.
 fn prefix_removed<'a>(
     mut text: &'a [u8],
@@ -137,6 +157,10 @@ fn prefix_removed<'a>(
         }
         if text.starts_with(b"[[") {
             text = after_group(text).trim_ascii_start();
+            continue;
+        }
+        if is_lone_macro(text) {
+            text = rest;
             continue;
         }
         if let Some(rest) = after_word(text, b"__attribute__").or(after_word(text, b"__declspec")) {

@@ -1,6 +1,7 @@
 //! Go.
 
-use super::braces::{C_LIKE, Dialect, End, Opens, Quote, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Quote, Statement};
 use super::outline::{Outline, Rank};
 use super::words::{after_group, after_word, quoted, uncommented, upto, word, word_len};
 

@@ -1,6 +1,7 @@
 //! Java, C#, Dart, Groovy and Scala.
 
-use super::braces::{C_LIKE, Dialect, End, Hash, Opens, Quote, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Hash, Quote, Statement};
 use super::heads::{Head, callable, is_control, keyword_head, unannotated};
 use super::outline::{Outline, Rank};
 use super::words::{after_word, is_word, quoted, uncommented, upto, word, word_len};
@@ -202,8 +203,6 @@ fn groovy(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
     // A call with a closure has no type before its name.
     let before = &head.text[..head.text.len() - head.name.len()];
     if !before.trim_ascii().is_empty() {
-        outline.symbol(rank, statement.at, head.text);
-    } else if word_len(text) > 0 && matches!(word(text), b"task") {
         outline.symbol(rank, statement.at, head.text);
     }
     Some(Opens::Body)

@@ -1,6 +1,7 @@
 //! JavaScript, TypeScript and the scripts of Vue components.
 
-use super::braces::{C_LIKE, Dialect, End, Opens, Quote, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Quote, Statement};
 use super::heads::{is_control, keyword_head, unannotated};
 use super::outline::{Outline, Rank};
 use super::words::{after_group, after_word, is_word, quoted, uncommented, upto, word, word_len};
@@ -91,14 +92,13 @@ fn script(statement: &Statement<'_>, outline: &mut Outline, types: bool) -> Opti
         }
         return Some(if head.keyword == b"class" { Opens::Type } else { Opens::Body });
     }
-    if types {
-        if let Some(head) = keyword_head(text, MODIFIERS, &[b"type"]) {
-            let rest = head.rest.trim_ascii_start();
-            if rest.starts_with(b"=") || rest.starts_with(b"<") || rest.is_empty() {
-                outline.symbol(Rank::Top, at, head.text);
-                return Some(Opens::Body);
-            }
-        }
+    let alias = keyword_head(text, MODIFIERS, &[b"type"]).filter(|head| {
+        let rest = head.rest.trim_ascii_start();
+        types && (rest.starts_with(b"=") || rest.starts_with(b"<") || rest.is_empty())
+    });
+    if let Some(head) = alias {
+        outline.symbol(Rank::Top, at, head.text);
+        return Some(Opens::Body);
     }
     binding(text, statement, outline, types)
 }

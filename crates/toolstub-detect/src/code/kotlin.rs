@@ -1,6 +1,7 @@
 //! Kotlin, Swift, Scala and Go.
 
-use super::braces::{C_LIKE, Dialect, End, Opens, Quote, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Quote, Statement};
 use super::heads::{Head, keyword_head, name, unannotated};
 use super::outline::{Outline, Rank};
 use super::words::{after_group, after_word, is_word, uncommented, upto, word, word_len};
@@ -156,37 +157,39 @@ fn scala(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
     Some(if is_type { Opens::Type } else { Opens::Body })
 }
 
+/// Modifiers of Swift; `class` is one too, before a member.
+const SWIFT_MODIFIERS: &[&[u8]] = &[
+    b"class",
+    b"public",
+    b"private",
+    b"fileprivate",
+    b"internal",
+    b"open",
+    b"package",
+    b"final",
+    b"static",
+    b"override",
+    b"mutating",
+    b"nonmutating",
+    b"indirect",
+    b"convenience",
+    b"required",
+    b"dynamic",
+    b"lazy",
+    b"weak",
+    b"unowned",
+    b"nonisolated",
+    b"isolated",
+    b"distributed",
+    b"prefix",
+    b"postfix",
+    b"infix",
+    b"optional",
+];
+
 fn swift(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
     let text = uncommented(statement.text);
     let text = unannotated(text.trim_ascii());
-    let modifiers: &[&[u8]] = &[
-        b"public",
-        b"private",
-        b"fileprivate",
-        b"internal",
-        b"open",
-        b"package",
-        b"final",
-        b"static",
-        b"class",
-        b"override",
-        b"mutating",
-        b"nonmutating",
-        b"indirect",
-        b"convenience",
-        b"required",
-        b"dynamic",
-        b"lazy",
-        b"weak",
-        b"unowned",
-        b"nonisolated",
-        b"isolated",
-        b"distributed",
-        b"prefix",
-        b"postfix",
-        b"infix",
-        b"optional",
-    ];
     if let Some(rest) = after_word(text, b"import") {
         let kind = matches!(
             word(rest),
@@ -196,10 +199,10 @@ fn swift(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
         return None;
     }
     let types: &[&[u8]] = &[b"class", b"struct", b"enum", b"protocol", b"extension", b"actor"];
-    let without_class: Vec<&[u8]> =
-        modifiers.iter().copied().filter(|modifier| *modifier != b"class").collect();
     let is_method = |head: &Head<'_>| matches!(head.name, b"func" | b"var" | b"let" | b"override");
-    if let Some(head) = keyword_head(text, &without_class, types).filter(|head| !is_method(head)) {
+    if let Some(head) =
+        keyword_head(text, &SWIFT_MODIFIERS[1..], types).filter(|head| !is_method(head))
+    {
         let mut tail = head.rest;
         while tail.first() == Some(&b'.') {
             tail = &tail[1 + word_len(&tail[1..])..];
@@ -207,7 +210,7 @@ fn swift(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
         outline.symbol(rank(statement), statement.at, upto(text, tail));
         return Some(Opens::Type);
     }
-    if let Some(head) = keyword_head(text, modifiers, &[b"func", b"typealias", b"macro"]) {
+    if let Some(head) = keyword_head(text, SWIFT_MODIFIERS, &[b"func", b"typealias", b"macro"]) {
         outline.symbol(rank(statement), statement.at, head.text);
         return Some(Opens::Body);
     }
@@ -216,7 +219,7 @@ fn swift(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
         return Some(Opens::Body);
     }
     let mut rest = text;
-    while modifiers.contains(&word(rest)) {
+    while SWIFT_MODIFIERS.contains(&word(rest)) {
         rest = unannotated(after_word(rest, word(rest))?);
     }
     let init = statement.inside && word(rest) == b"init";

@@ -9,7 +9,7 @@ const SAMPLE: usize = 200;
 /// How many lines of the tool's own may stand before the first number.
 const PREAMBLE: usize = 3;
 /// How much of a numbered source is looked at, as that needs a copy.
-const COPY_BYTES: usize = 32 << 20;
+const COPY_BYTES: usize = 16 << 20;
 
 /// A line's number and what follows its separator.
 fn numbered(line: &[u8]) -> Option<(u64, u8, &[u8])> {
@@ -25,8 +25,9 @@ fn numbered(line: &[u8]) -> Option<(u64, u8, &[u8])> {
     }
     match rest {
         [b'\t', rest @ ..] => Some((number, b'\t', rest)),
-        [b':' | b'|', b' ', rest @ ..] => Some((number, text[digits], rest)),
-        [b':' | b'|', rest @ ..] => Some((number, text[digits], rest)),
+        [b':' | b'|', rest @ ..] => {
+            Some((number, text[digits], rest.strip_prefix(b" ").unwrap_or(rest)))
+        }
         [b' ', b'|' | b':', b' ', rest @ ..] => Some((number, text[digits + 1], rest)),
         [b' ', b'|', rest @ ..] => Some((number, b'|', rest)),
         [] | [b'\r'] => Some((number, 0, b"")),
@@ -43,7 +44,12 @@ pub(super) fn without_line_numbers(source: &[u8]) -> Cow<'_, [u8]> {
     let mut copy = Vec::with_capacity(source.len());
     for line in source.split_inclusive(|&b| b == b'\n') {
         let end = line.len() - usize::from(line.ends_with(b"\n"));
-        copy.extend_from_slice(numbered(&line[..end]).map_or(&line[..end], |(_, _, rest)| rest));
+        match numbered(&line[..end]) {
+            Some((_, _, rest)) => copy.extend_from_slice(rest),
+            // What the tool said before the first number is no part of the file.
+            None if copy.is_empty() => continue,
+            None => copy.extend_from_slice(&line[..end]),
+        }
         copy.push(b'\n');
     }
     copy.into()

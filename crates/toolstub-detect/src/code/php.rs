@@ -1,6 +1,7 @@
 //! PHP.
 
-use super::braces::{C_LIKE, Dialect, End, Hash, Opens, Quote, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Hash, Quote, Statement};
 use super::heads::{keyword_head, unannotated};
 use super::outline::{Outline, Rank};
 use super::words::{after_word, quoted, uncommented, upto, word, word_len};

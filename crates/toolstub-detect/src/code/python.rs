@@ -39,10 +39,10 @@ pub(super) fn outline(source: &[u8], outline: &mut Outline) {
                     Block::Class if outline.has_room_for(Rank::Member) => {
                         declare(&line, Rank::Member, outline);
                     }
-                    Block::Class => {}
+
                     Block::Condition if is_import(line.text) => import(&line, &mut lines, outline),
                     Block::Condition => declare(&line, Rank::Nested, outline),
-                    Block::Function => {}
+                    Block::Class | Block::Function => {}
                 }
             }
         }
@@ -69,7 +69,7 @@ impl Quotes {
             if open >= upto {
                 return None;
             }
-            let Some(open) = opening(&source[..upto], at, open) else { return None };
+            let open = opening(&source[..upto], at, open)?;
             if open.len() < 3 || !source[open.clone()].starts_with(&[source[open.start]; 3]) {
                 // The marks stood inside of a shorter string.
                 at = open.end;

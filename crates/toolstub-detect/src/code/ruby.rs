@@ -83,7 +83,7 @@ pub(super) fn elixir(source: &[u8], outline: &mut Outline) {
     let mut lines = Lines::new(source);
     while let Some(line) = lines.next() {
         let text = line.text;
-        if text.ends_with(b"\"\"\"") && text != b"\"\"\"" || text == b"\"\"\"" {
+        if text.ends_with(b"\"\"\"") {
             let rest = lines.rest();
             let end = memchr::memmem::find(rest, b"\"\"\"").unwrap_or(rest.len());
             lines.skip_past(lines.position() + end);

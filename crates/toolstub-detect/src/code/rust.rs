@@ -1,6 +1,7 @@
 //! Rust, and Zig which reads alike.
 
-use super::braces::{C_LIKE, Dialect, End, Opens, Quote, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Quote, Statement};
 use super::heads::unannotated;
 use super::outline::{Outline, Rank};
 use super::words::{after_group, after_word, quoted, uncommented, upto, word, word_len};
@@ -29,7 +30,7 @@ fn rust(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
                 return None;
             }
             b"pub" | b"async" | b"unsafe" | b"default" | b"auto" | b"const" | b"safe" => {
-                rest = after
+                rest = after;
             }
             b"extern" => {
                 let behind = after.strip_prefix(b"\"").map(|abi| {
@@ -51,11 +52,7 @@ fn rust(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
                 outline.import(after);
                 return None;
             }
-            b"fn" if name > 0 => {
-                outline.symbol(rank, at, head());
-                return Some(Opens::Body);
-            }
-            b"struct" | b"enum" | b"union" if name > 0 => {
+            b"fn" | b"struct" | b"enum" | b"union" if name > 0 => {
                 outline.symbol(rank, at, head());
                 return Some(Opens::Body);
             }

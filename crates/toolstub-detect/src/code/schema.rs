@@ -1,6 +1,7 @@
 //! Protocol buffers, HCL and style sheets.
 
-use super::braces::{C_LIKE, Dialect, End, Hash, Opens, Quote, Statement};
+use super::blocks::Opens;
+use super::braces::{C_LIKE, Dialect, End, Hash, Quote, Statement};
 use super::heads::keyword_head;
 use super::outline::{Outline, Rank};
 use super::words::{after_word, quoted, uncommented, upto, word, word_len};
@@ -37,10 +38,10 @@ fn protobuf(statement: &Statement<'_>, outline: &mut Outline) -> Option<Opens> {
             return Some(Opens::Body);
         }
     }
-    if statement.inside {
-        if let Some(head) = keyword_head(text, &[], &[b"rpc"]) {
-            outline.symbol(Rank::Member, statement.at, head.text);
-        }
+    if statement.inside
+        && let Some(head) = keyword_head(text, &[], &[b"rpc"])
+    {
+        outline.symbol(Rank::Member, statement.at, head.text);
     }
     None
 }

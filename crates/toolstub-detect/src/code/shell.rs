@@ -67,11 +67,9 @@ pub(super) fn powershell(source: &[u8], outline: &mut Outline) {
             let from = line.at + open;
             let end = memmem::find(&source[from..], b"#>");
             closes = end.is_some();
-            if let Some(end) = end {
-                if from + end >= lines.position() {
-                    lines.skip_past(from + end);
-                    continue;
-                }
+            if let Some(end) = end.filter(|end| from + end >= lines.position()) {
+                lines.skip_past(from + end);
+                continue;
             }
         }
         if text.ends_with(b"@'") || text.ends_with(b"@\"") {
@@ -145,10 +143,11 @@ pub(super) fn perl(source: &[u8], outline: &mut Outline) {
                     outline.symbol(rank(&line), line.at, upto(text, &rest[name..]));
                 }
             }
-            b"use" | b"require" if rest.first().is_some_and(u8::is_ascii_alphabetic) => {
-                if rest[..name].iter().any(|b| !b.is_ascii_digit()) && !rest.starts_with(b"v5") {
-                    outline.import(&rest[..name]);
-                }
+            b"use" | b"require"
+                if rest.first().is_some_and(u8::is_ascii_alphabetic)
+                    && !rest.starts_with(b"v5") =>
+            {
+                outline.import(&rest[..name]);
             }
             b"require" if line.indent == 0 => outline.import(quoted(rest).unwrap_or_default()),
             _ => {}

@@ -35,11 +35,15 @@ pub(super) fn quoted(text: &[u8]) -> Option<&[u8]> {
     Some(&body[..close])
 }
 
-/// What follows a bracketed group at the start of `text`, whatever brackets stand inside.
+/// What follows a bracketed group at the start of `text`, whatever brackets and strings stand
+/// inside.
 pub(super) fn after_group(text: &[u8]) -> &[u8] {
     let mut depth = 0usize;
+    let mut quoted = false;
     for (at, byte) in text.iter().enumerate() {
         match byte {
+            b'"' if depth > 0 && (at == 0 || text[at - 1] != b'\\') => quoted = !quoted,
+            _ if quoted => {}
             b'(' | b'[' | b'<' | b'{' => depth += 1,
             // An arrow is not a bracket.
             b'>' if at > 0 && matches!(text[at - 1], b'-' | b'=') => {}

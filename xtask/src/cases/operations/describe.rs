@@ -8,7 +8,7 @@ use crate::cases::run::State;
 use crate::cases::subject::{Place, Said, Subject, Told, whole};
 
 /// The session's configuration, as far as it is known by name.
-const CONFIG: [&str; 14] = [
+const CONFIG: [&str; 13] = [
     "enabled",
     "threshold_chars",
     "preview_chars",
@@ -22,7 +22,6 @@ const CONFIG: [&str; 14] = [
     "tool_prefix",
     "hard_cap_bytes",
     "max_read_chars",
-    "note",
 ];
 
 pub(super) fn summarize(
@@ -65,8 +64,8 @@ pub(super) fn put(
     let told = Told {
         content: &content,
         mime: fields.optional_text("mime")?,
-        tool_name: fields.text("tool_name")?,
-        tool_id: fields.text("tool_call_id")?,
+        tool_name: fields.optional_text("tool_name")?.unwrap_or_default(),
+        tool_id: fields.optional_text("tool_call_id")?.unwrap_or_default(),
         session,
         hard_cap: config.hard_cap,
         preview_chars: config.preview_chars,

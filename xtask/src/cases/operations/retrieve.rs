@@ -23,7 +23,9 @@ pub(super) fn read(
     state: &mut State,
 ) -> Result<Outcome, String> {
     let place = place(fields, state)?;
-    let (offset, limit) = (fields.integer("offset")?, fields.integer("limit")?);
+    let ReadRequest { offset, limit, .. } = ReadRequest::default();
+    let offset = fields.integer_or("offset", offset)?;
+    let limit = fields.integer_or("limit", limit)?;
     fields.finish()?;
     let Some(place) = unless_refused(place, expect)? else { return Ok(Outcome::Skipped) };
     let subject = state.subject()?;
@@ -76,11 +78,13 @@ pub(super) fn search(
 ) -> Result<Outcome, String> {
     let place = place(fields, state)?;
     let query = fields.text("query")?.to_owned();
-    let (limit, ignore_case) = (fields.integer("limit")?, fields.flag("ignore_case")?);
+    let defaults = SearchRequest::new(query.as_str());
+    let limit = fields.integer_or("limit", defaults.limit)?;
+    let ignore_case = fields.flag("ignore_case")?;
     fields.finish()?;
     let Some(place) = unless_refused(place, expect)? else { return Ok(Outcome::Skipped) };
     let subject = state.subject()?;
-    let request = SearchRequest { limit, ignore_case, ..SearchRequest::new(query.as_str()) };
+    let request = SearchRequest { limit, ignore_case, ..defaults };
     let found = subject.search(&place, &request).map_err(Failure::from);
     let answer = found.and_then(|searched| {
         // The offsets in bytes are counted over what a read gives back, not over the input.
