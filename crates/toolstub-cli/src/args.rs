@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
@@ -43,6 +44,14 @@ pub(crate) enum Command {
     Rm(Rm),
     /// Remove all results of a session or event.
     Purge(Purge),
+    /// Check stored results against their records.
+    Verify(Verify),
+    /// Remove what interrupted writes left behind, in the whole store.
+    Gc(Gc),
+    /// Count what is stored, and what it keeps out of the context.
+    Stats,
+    /// Try out the store and say what it guarantees.
+    Doctor,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -128,6 +137,15 @@ pub(crate) struct Read {
     /// What offset and limit count: code-point, byte or line.
     #[arg(long, default_value = "code-point")]
     pub(crate) unit: OffsetUnit,
+    /// Read the value that a JSON Pointer names; offset and limit count within it.
+    #[arg(long, value_name = "POINTER", group = "selector", allow_hyphen_values = true)]
+    pub(crate) pointer: Option<String>,
+    /// Read rows of a table, 1-based and inclusive, such as 100-120.
+    #[arg(long, value_name = "ROWS", group = "selector")]
+    pub(crate) rows: Option<String>,
+    /// Read lines, 1-based and inclusive, such as 40-80.
+    #[arg(long, value_name = "LINES", group = "selector")]
+    pub(crate) lines: Option<String>,
     /// With --json: the piece in base64 instead of text.
     #[arg(long, requires = "json")]
     pub(crate) base64: bool,
@@ -137,9 +155,15 @@ pub(crate) struct Read {
 pub(crate) struct Search {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// The text to find; every character stands for itself.
+    /// The text to find; without --regex, every character stands for itself.
     #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) query: String,
+    /// Take the query for a regular expression; ^ and $ match at the borders of lines.
+    #[arg(long, short = 'e')]
+    pub(crate) regex: bool,
+    /// Go on to the end, and say how many matches there are.
+    #[arg(long)]
+    pub(crate) count: bool,
     /// Take characters that differ only in case for the same.
     #[arg(long, short)]
     pub(crate) ignore_case: bool,
@@ -181,6 +205,41 @@ pub(crate) struct Purge {
     /// Do it: what is removed cannot be brought back.
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Verify {
+    /// Check only the result of this ref [default: all, or those of the session given]
+    #[arg(value_name = "REF")]
+    pub(crate) reference: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Gc {
+    /// Spare what is younger, such as 0s, 30m, 24h or 7d: a write may be under way.
+    #[arg(long, value_name = "AGE", default_value = "24h", value_parser = duration)]
+    pub(crate) older_than: Duration,
+    /// Only say what would be removed.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Reads a duration: a number and one of `s m h d`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.char_indices().next_back().and_then(|(at, unit)| {
+        let unit = match unit {
+            's' => 1,
+            'm' => 60,
+            'h' => 60 * 60,
+            'd' => 24 * 60 * 60,
+            _ => return None,
+        };
+        let digits = &text[..at];
+        let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
+        plain.then(|| digits.parse::<u64>().ok()?.checked_mul(unit)).flatten()
+    });
+    let seconds = seconds.ok_or("give a number and a unit, such as 0s, 30m, 24h or 7d")?;
+    Ok(Duration::from_secs(seconds))
 }
 
 /// The result that a command is about.

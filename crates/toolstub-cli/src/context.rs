@@ -25,10 +25,10 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Opens the store.
-    pub(crate) fn open(&self) -> Result<ResultStore, Failure> {
-        let location = match (&self.store, &self.config.store) {
-            (Some(location), _) | (None, Some(location)) => location.clone(),
+    /// Where the store is.
+    pub(crate) fn location(&self) -> Result<String, Failure> {
+        match (&self.store, &self.config.store) {
+            (Some(location), _) | (None, Some(location)) => Ok(location.clone()),
             (None, None) => {
                 let folder = default_store().ok_or_else(|| {
                     Failure::input(anyhow!(
@@ -41,10 +41,14 @@ impl Context {
                         "the default store {} is not UTF-8; give --store",
                         folder.display()
                     ))
-                })?
+                })
             }
-        };
-        let backend = open(&location, &OpenOptions::default())?;
+        }
+    }
+
+    /// Opens the store.
+    pub(crate) fn open(&self) -> Result<ResultStore, Failure> {
+        let backend = open(&self.location()?, &OpenOptions::default())?;
         Ok(ResultStore::new(backend))
     }
 

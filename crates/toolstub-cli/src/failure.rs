@@ -44,7 +44,9 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let (code, exit) = match &error {
-            StoreError::NotFound { .. } => ("NOT_FOUND", NOT_FOUND),
+            StoreError::NotFound { .. } | StoreError::NothingSelected { .. } => {
+                ("NOT_FOUND", NOT_FOUND)
+            }
             StoreError::Conflict { .. } => ("CONFLICT", STORAGE),
             StoreError::Corrupt { .. } => ("CORRUPT", STORAGE),
             StoreError::Invalid { .. } | StoreError::Id(_) => ("INVALID_ARGUMENT", USAGE),

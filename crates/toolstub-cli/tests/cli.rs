@@ -341,3 +341,145 @@ fn a_reader_that_goes_away_is_no_failure() {
     exits(&output, 0);
     assert!(output.stderr.is_empty());
 }
+
+#[test]
+fn search_takes_regular_expressions_and_counts() {
+    let home = Home::new();
+    let reference = home.put(&b"ok 1\nError: x1\nerror: y2\n".repeat(10), &[]);
+    let args = ["search", "--json", &reference, "--regex", "^error: \\w+$", "--count", "-i"];
+    let answer = json(&home.run(&[&args[..], &["--limit", "2"]].concat()), 0);
+    assert_eq!(answer["total_matches"], 20);
+    assert_eq!((&answer["complete"], &answer["has_more"]), (&true.into(), &true.into()));
+    assert_eq!(answer["matches"][1]["line"], 3);
+    let shown = home.run(&["search", &reference, "-e", "y\\d", "--count", "--limit", "1"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).starts_with("10 matches\nline 3, offset 22:\n"));
+    exits(&home.run(&["search", &reference, "-e", "^y"]), 1);
+    let absent = json(&home.run(&["search", "--json", &reference, "-e", "z.*9"]), 1);
+    assert_eq!((&absent["complete"], absent.get("total_matches")), (&true.into(), None));
+    for (pattern, words) in [("x{1000000}", "at most 1 MiB"), ("a(", "unclosed group")] {
+        let output = home.run(&["search", "--json", &reference, "--regex", pattern]);
+        fails(&output, 2, "INVALID_ARGUMENT", words);
+    }
+}
+
+#[test]
+fn parts_are_read_by_their_structure() {
+    let home = Home::new();
+    let tree = home.put(br#"{"items": [{"id": 1}, {"id": 2,  "n": "x"}]}"#, &[]);
+    let value = home.run(&["read", &tree, "--pointer", "/items/1"]);
+    exits(&value, 0);
+    assert_eq!(value.stdout, br#"{"id": 2,  "n": "x"}"#);
+    let args = ["read", "--json", &tree, "--pointer", "/items/1", "--offset", "1", "--limit", "7"];
+    let answer = json(&home.run(&args), 0);
+    assert_eq!((&answer["content"], &answer["total_chars"]), (&"\"id\": 2".into(), &20.into()));
+    assert_eq!((&answer["next_offset"], &answer["selection"]["offset"]), (&8.into(), &22.into()));
+    let output = home.run(&["read", "--json", &tree, "--pointer", "/items/2"]);
+    fails(&output, 1, "NOT_FOUND", "it has 2 items, 0 to 1");
+    let output = home.run(&["read", "--json", &tree, "--pointer", "items"]);
+    fails(&output, 2, "INVALID_ARGUMENT", "begins with a slash");
+    fails(&home.run(&["read", "--json", &tree, "--rows", "1"]), 1, "NOT_FOUND", "not csv and tsv");
+    let both = home.run(&["read", "--json", &tree, "--rows", "1", "--lines", "1"]);
+    fails(&both, 2, "INVALID_ARGUMENT", "--lines");
+
+    let rows: Vec<_> = (1..=30).map(|n| format!("{n};\"row, {n}\";{}\n", n * 7)).collect();
+    let table = format!("# exported\nid;name;value\n{}", rows.concat());
+    let table = home.put(table.as_bytes(), &[]);
+    let part = home.run(&["read", &table, "--rows", "10-11"]);
+    exits(&part, 0);
+    assert_eq!(String::from_utf8_lossy(&part.stdout), rows[9..11].concat());
+    assert!(String::from_utf8_lossy(&part.stderr).contains("columns: id, name, value"));
+    let answer = json(&home.run(&["read", "--json", &table, "--rows", "30-40"]), 0);
+    assert_eq!(answer["content"], rows[29]);
+    assert_eq!(answer["selection"]["columns"][2], "value");
+    assert_eq!(answer["selection"]["line"], 32);
+    fails(&home.run(&["read", "--json", &table, "--rows", "31"]), 1, "NOT_FOUND", "has 30 rows");
+    let lines = home.run(&["read", &table, "--lines", "1-2"]);
+    assert_eq!(lines.stdout, b"# exported\nid;name;value\n");
+}
+
+#[test]
+fn verify_finds_damage() {
+    let home = Home::new();
+    let one = home.put(b"one", &[]);
+    home.put(b"two", &["--session", "other"]);
+    let whole = json(&home.run(&["verify", "--json"]), 0);
+    assert_eq!(whole, serde_json::json!({ "whole": 2, "bytes": 6, "damaged": [] }));
+    exits(&home.run(&["verify", &one]), 0);
+    let id = one.rsplit('/').next().unwrap();
+    let output = format!(".local/share/toolstub/sessions/default/tool-results/{id}/output.txt");
+    fs::write(home.path().join(output), "0ne").unwrap();
+    let damaged = json(&home.run(&["verify", "--json"]), 3);
+    assert_eq!(
+        (&damaged["whole"], &damaged["damaged"][0]["ref"]),
+        (&1.into(), &one.clone().into())
+    );
+    exits(&home.run(&["verify", "--session", "other"]), 0);
+    fails(&home.run(&["verify", "--json", &one]), 3, "CORRUPT", "checksum");
+    fails(&home.run(&["verify", "--json", "tr_none"]), 1, "NOT_FOUND", "never stored");
+    let told = home.run(&["verify"]);
+    exits(&told, 3);
+    assert!(String::from_utf8_lossy(&told.stdout).starts_with(&format!("{one}\tcorrupt: ")));
+}
+
+#[test]
+fn gc_removes_leftovers_of_an_age() {
+    let home = Home::new();
+    let kept = home.put(b"kept", &[]);
+    let results = home.path().join(".local/share/toolstub/sessions/default/tool-results");
+    fs::create_dir_all(results.join("tr_left")).unwrap();
+    fs::write(results.join("tr_left/output.txt"), "left").unwrap();
+    fs::write(results.join("tr_left/output.txt#1"), "over").unwrap();
+    let told = |args: &[&str]| json(&home.run(&[&["gc", "--json"], args].concat()), 0);
+    assert_eq!(told(&[])["objects"], 0);
+    assert_eq!(told(&["--older-than", "7d"])["objects"], 0);
+    let dry = told(&["--older-than", "0s", "--dry-run"]);
+    assert_eq!(dry, serde_json::json!({ "dry_run": true, "objects": 2, "bytes": 8 }));
+    assert_eq!(told(&["--older-than", "0s"])["objects"], 2);
+    assert!(!results.join("tr_left").exists());
+    exits(&home.run(&["read", &kept]), 0);
+    for age in ["", "1", "h", "1w", "-1s", "1.5h", "99999999999999999999d", "1é"] {
+        let output = home.run(&["gc", "--json", &format!("--older-than={age}")]);
+        fails(&output, 2, "INVALID_ARGUMENT", "30m, 24h or 7d");
+    }
+}
+
+#[test]
+fn stats_say_what_is_kept_out_of_the_context() {
+    let home = Home::new();
+    home.put(&b"a,b\n1,2\n".repeat(5000), &["--tool-name", "query"]);
+    home.put(b"short", &["--tool-name", "query", "--session", "other"]);
+    let stats = json(&home.run(&["stats", "--json"]), 0);
+    assert_eq!((&stats["results"], &stats["bytes"]), (&2.into(), &40_005.into()));
+    assert_eq!(stats["by_kind"]["csv"]["results"], 1);
+    assert_eq!(stats["by_tool"]["query"]["bytes"], 40_005);
+    let kept_out = stats["kept_out_bytes"].as_u64().unwrap();
+    assert!((38_000..40_000).contains(&kept_out), "{kept_out}");
+    let one = json(&home.run(&["stats", "--json", "--session", "other"]), 0);
+    assert_eq!((&one["results"], &one["kept_out_bytes"]), (&1.into(), &0.into()));
+    let shown = home.run(&["stats"]);
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("\nall\t2\t40005\t") && shown.contains("\ntool query\t2\t"), "{shown}");
+}
+
+#[test]
+fn doctor_tries_the_store_and_leaves_nothing() {
+    let home = Home::new();
+    let told = json(&home.run(&["doctor", "--json", "--store", "s"]), 0);
+    assert_eq!((&told["usable"], told["checks"].as_array().unwrap().len()), (&true.into(), 6));
+    assert!(
+        told["checks"].as_array().unwrap().iter().all(|check| check["status"] == "ok"),
+        "{told}"
+    );
+    assert_eq!(fs::read_dir(home.path().join("s")).unwrap().count(), 0);
+    let shown = home.run(&["doctor", "--store", "memory:"]);
+    exits(&shown, 0);
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("ok\twrite\t") && shown.contains("ends with the process"), "{shown}");
+    fs::create_dir(home.path().join("t")).unwrap();
+    fs::write(home.path().join("t/sessions"), "in the way").unwrap();
+    let broken = json(&home.run(&["doctor", "--json", "--store", "t"]), 3);
+    assert_eq!(
+        (&broken["usable"], &broken["checks"][0]["status"]),
+        (&false.into(), &"failed".into())
+    );
+}

@@ -48,6 +48,14 @@ pub enum StoreError {
         /// What is accepted.
         expected: &'static str,
     },
+    /// A selector that fits nothing of the original.
+    #[error("cannot select {selector}: {reason}")]
+    NothingSelected {
+        /// The selector.
+        selector: String,
+        /// What there is instead.
+        reason: String,
+    },
     /// A record too large to be read back.
     #[error("the record of {reference} takes {bytes} bytes; at most {max_bytes} can be read back")]
     RecordTooLarge {

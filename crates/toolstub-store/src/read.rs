@@ -11,6 +11,7 @@ use toolstub_core::{Metadata, OffsetUnit, Ref};
 
 use crate::chars::{self, MAX_CHAR};
 use crate::index::BLOCK;
+use crate::select::Selection;
 use crate::store::{StoredOriginal, Window};
 use crate::{ResultStore, StoreError};
 
@@ -57,16 +58,18 @@ pub struct Piece {
     pub limit: i128,
     /// What `offset`, `limit` and `next_offset` count.
     pub unit: OffsetUnit,
-    /// The original's characters.
+    /// The characters of what is read from: the original, or the selected part of it.
     pub total_chars: u64,
-    /// The original's bytes.
+    /// Its bytes.
     pub total_bytes: u64,
-    /// The original's lines.
+    /// Its lines.
     pub total_lines: u64,
     /// Whether anything follows the piece.
     pub has_more: bool,
     /// Where the next piece begins, in `unit`.
     pub next_offset: u64,
+    /// Where the selected part stands in the original, if one was selected.
+    pub selection: Option<Selection>,
     /// The metadata, if it was asked for.
     pub metadata: Option<Metadata>,
 }
@@ -108,6 +111,7 @@ impl Piece {
             has_more: self.has_more,
             next_offset: self.next_offset,
             lossy: false,
+            selection: self.selection.clone(),
             metadata: self.metadata.clone(),
         }
     }
@@ -131,11 +135,11 @@ pub struct ReadAnswer {
     pub limit: i128,
     /// What `offset`, `limit` and `next_offset` count.
     pub offset_unit: OffsetUnit,
-    /// The original's characters.
+    /// The characters of what is read from: the original, or the selected part of it.
     pub total_chars: u64,
-    /// The original's bytes.
+    /// Its bytes.
     pub total_bytes: u64,
-    /// The original's lines.
+    /// Its lines.
     pub total_lines: u64,
     /// Whether anything follows.
     pub has_more: bool,
@@ -144,6 +148,9 @@ pub struct ReadAnswer {
     /// Whether the text shows U+FFFD in place of bytes that are not UTF-8.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lossy: bool,
+    /// Where the selected part stands in the original, if one was selected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
     /// The metadata, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
@@ -178,6 +185,7 @@ impl ResultStore {
             total_lines: metadata.line_count,
             has_more: asked.offset < total,
             next_offset: asked.offset,
+            selection: None,
             metadata: request.include_metadata.then(|| metadata.clone()),
         };
         if asked.offset >= end {
@@ -199,14 +207,14 @@ impl ResultStore {
 }
 
 /// An offset and a limit that make sense.
-struct Asked {
-    offset: u64,
+pub(crate) struct Asked {
+    pub(crate) offset: u64,
     /// `None` for the rest.
-    limit: Option<u64>,
+    pub(crate) limit: Option<u64>,
 }
 
 impl Asked {
-    fn new(request: &ReadRequest) -> Result<Self, StoreError> {
+    pub(crate) fn new(request: &ReadRequest) -> Result<Self, StoreError> {
         Ok(Self {
             offset: at_least(0, "offset", request.offset, "give 0 or more")?,
             limit: match request.limit {
@@ -233,7 +241,11 @@ pub(crate) fn at_least(
 
 impl StoredOriginal<'_> {
     /// The characters `offset..end`, and the place they fill. There is at least one.
-    async fn chars(&self, offset: u64, end: u64) -> Result<(Bytes, Range<u64>), StoreError> {
+    pub(crate) async fn chars(
+        &self,
+        offset: u64,
+        end: u64,
+    ) -> Result<(Bytes, Range<u64>), StoreError> {
         let index = &self.index;
         if index.is_byte_per_char() {
             return self.bytes(offset, end).await;
@@ -257,7 +269,11 @@ impl StoredOriginal<'_> {
     }
 
     /// The bytes from the character at `offset` to the last that ends by `end`.
-    async fn bytes(&self, offset: u64, end: u64) -> Result<(Bytes, Range<u64>), StoreError> {
+    pub(crate) async fn bytes(
+        &self,
+        offset: u64,
+        end: u64,
+    ) -> Result<(Bytes, Range<u64>), StoreError> {
         let total = self.index.bytes();
         // Around either end lie the bytes that tell where characters begin.
         let around = if self.index.is_byte_per_char() { 0 } else { MAX_CHAR as u64 - 1 };
@@ -290,7 +306,7 @@ impl StoredOriginal<'_> {
     }
 
     /// Where the line after a line feed begins; line feeds are counted from 1.
-    fn after_line_feed(&self, window: &Window, number: u64) -> Result<u64, StoreError> {
+    pub(crate) fn after_line_feed(&self, window: &Window, number: u64) -> Result<u64, StoreError> {
         let block = self.index.block_of_line_feed(number);
         let nth = number - self.index.line_feeds_before(block) - 1;
         let within = memchr::memchr_iter(b'\n', window.block(block)).nth(nth as usize);

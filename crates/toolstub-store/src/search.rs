@@ -1,32 +1,32 @@
 //! Searching an original.
 
-use std::ops::Range;
+mod hunt;
+mod query;
+mod show;
 
-use memchr::memmem;
 use serde::Serialize;
-use toolstub_core::{OffsetUnit, Ref, utf8};
+use toolstub_core::{OffsetUnit, Ref};
 
-use crate::chars::{self, MAX_CHAR};
-use crate::index::BLOCK;
+use self::hunt::{Hunt, Next, Sizes};
+use self::query::Query;
+use self::show::Show;
 use crate::read::at_least;
-use crate::store::{StoredOriginal, Window};
+use crate::store::StoredOriginal;
 use crate::{ResultStore, StoreError};
 
-/// The longest query, in bytes.
-const MAX_QUERY: usize = 65_536;
 /// The most matches of one answer.
 const MAX_MATCHES: u64 = 10_000;
 /// The most characters around a match.
 const MAX_CONTEXT: u64 = 10_000;
 /// The most bytes that the snippets of one answer take together.
 const MAX_SNIPPETS: usize = 16 << 20;
-/// How many bytes are scanned from one request.
-const STEP: u64 = 1 << 20;
+/// How a regular expression is looked for.
+const SIZES: Sizes = Sizes { step: 1 << 20, promise: 64 << 10, allowance: 256 << 20 };
 
 /// What to search for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchRequest {
-    /// What to find, at most 65,536 bytes; never empty.
+    /// What to find: at most 65,536 bytes, a regular expression 1,024; never empty.
     pub query: String,
     /// How the query is read.
     pub mode: SearchMode,
@@ -38,6 +38,8 @@ pub struct SearchRequest {
     pub limit: i128,
     /// How many characters to show on either side of a match; more than 10,000 are not.
     pub context_chars: i128,
+    /// Whether to go on to the end for the number of matches.
+    pub count: bool,
 }
 
 impl SearchRequest {
@@ -50,6 +52,7 @@ impl SearchRequest {
             offset: 0,
             limit: 20,
             context_chars: 300,
+            count: false,
         }
     }
 }
@@ -61,6 +64,12 @@ pub enum SearchMode {
     /// Every character stands for itself.
     #[default]
     Literal,
+    /// The query is a regular expression in the syntax of Rust's `regex` crate.
+    ///
+    /// `^` and `$` match at the borders of lines, `\A` and `\z` at those of the content, and a
+    /// match may span lines. The time is linear in the content for each match; of alternatives
+    /// the first that matches is taken. Bytes that are not UTF-8 match nothing.
+    Regex,
 }
 
 /// A search's answer, which is also the one on the wire.
@@ -71,13 +80,19 @@ pub struct Searched {
     pub tool_result_id: String,
     /// The matches in order; they do not overlap.
     pub matches: Vec<Match>,
-    /// Whether there are more matches.
+    /// How many matches there are from where the search began, if they were to be counted; at
+    /// least so many where the answer is not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_matches: Option<u64>,
+    /// Whether there are more matches, or may be since the search stopped early.
     pub has_more: bool,
     /// The character at which to go on: behind the last match, or the end.
     pub next_offset: u64,
-    /// The bytes from where the search began to `next_offset`.
+    /// The bytes from where the search began to where it stopped: `next_offset`, or the end if
+    /// matches were counted.
     pub scanned_bytes: u64,
-    /// Whether everything from where the search began to the end was searched.
+    /// Whether everything from where the search began to the end was searched, and nothing can
+    /// have been missed. Without a match, that is proof that there is none.
     pub complete: bool,
 }
 
@@ -91,14 +106,18 @@ pub struct Match {
     pub offset_unit: OffsetUnit,
     /// The line on which the match begins, 1-based.
     pub line: u64,
-    /// The match with the characters around it.
+    /// The match with the characters around it; of one over 1,000 characters, the start.
     pub snippet: String,
 }
 
 impl ResultStore {
     /// Finds where a query stands in an original.
     ///
-    /// The original is gone over in windows of about a megabyte, however large it is.
+    /// The original is gone over in windows of about a megabyte, however large it is and however
+    /// long a match. Matches are those that a search of the whole at once would find, with two
+    /// bounds on the work, both told by `complete: false`: where the pattern prefers a longer match
+    /// that is still open 64 KiB behind a shorter one (`a*b|a`), the shorter one is taken; and a
+    /// search that has gone over four times the original and 256 MiB stops.
     pub async fn search(
         &self,
         reference: &Ref,
@@ -110,6 +129,7 @@ impl ResultStore {
         let mut answer = Searched {
             tool_result_id: original.metadata.tool_result_id.clone(),
             matches: Vec::new(),
+            total_matches: plan.count.then_some(0),
             has_more: false,
             next_offset: total_chars.max(plan.offset),
             scanned_bytes: 0,
@@ -117,38 +137,69 @@ impl ResultStore {
         };
         if plan.offset >= total_chars {
             original.check_presence().await?;
+        }
+        // At the very end an empty match may stand.
+        if plan.offset > total_chars {
             return Ok(answer);
         }
 
         let begin = original.place_of_char(plan.offset).await?;
-        let mut scan = Scan::new(&original, &plan, begin).await?;
-        let mut end_of_last = begin;
-        let mut snippets = 0;
-        while let Some(found) = scan.next().await? {
-            if answer.matches.len() as u64 == plan.limit || snippets >= MAX_SNIPPETS {
-                answer.has_more = true;
-                answer.complete = false;
-                answer.scanned_bytes = end_of_last - begin;
-                return Ok(answer);
+        let mut hunt = Hunt::new(&original, &plan.query, SIZES, begin);
+        let mut show = Show::new(&original, plan.context);
+        let (mut end_of_last, mut behind_last) = (begin, plan.offset);
+        let (mut count, mut snippets) = (0, 0);
+        let stopped_at = loop {
+            match hunt.next().await? {
+                Next::Match(found) => {
+                    count += 1;
+                    let full =
+                        answer.matches.len() as u64 == plan.limit || snippets >= MAX_SNIPPETS;
+                    if full {
+                        answer.has_more = true;
+                        if plan.count {
+                            continue;
+                        }
+                        answer.complete = false;
+                        break end_of_last;
+                    }
+                    let shown = show.show(&mut hunt, &found).await?;
+                    snippets += shown.snippet.len();
+                    answer.matches.push(shown);
+                    end_of_last = found.end;
+                    behind_last = show.chars_before(&mut hunt, found.end).await?;
+                    // To go on from an empty match's own place would find it again.
+                    behind_last += u64::from(found.is_empty());
+                }
+                Next::End => {
+                    answer.complete = hunt.is_exact();
+                    break original.index.bytes();
+                }
+                Next::Spent(place) => {
+                    if !answer.has_more {
+                        behind_last = show.chars_before(&mut hunt, place).await?;
+                    }
+                    answer.has_more = true;
+                    answer.complete = false;
+                    break place;
+                }
             }
-            let shown = scan.show(&found)?;
-            snippets += shown.snippet.len();
-            end_of_last = found.end;
-            answer.next_offset = shown.offset + scan.chars_of(&found);
-            answer.matches.push(shown);
+        };
+        if answer.has_more {
+            answer.next_offset = behind_last;
         }
-        answer.next_offset = total_chars;
-        answer.scanned_bytes = original.index.bytes() - begin;
+        answer.scanned_bytes = stopped_at.saturating_sub(begin);
+        answer.total_matches = plan.count.then_some(count);
         Ok(answer)
     }
 }
 
 /// A request that makes sense.
 struct Plan {
-    matcher: Matcher,
+    query: Query,
     offset: u64,
     limit: u64,
     context: u64,
+    count: bool,
 }
 
 impl Plan {
@@ -157,194 +208,23 @@ impl Plan {
         let context =
             at_least(0, "context_chars", request.context_chars, "give 0 or more characters")?;
         Ok(Self {
-            matcher: Matcher::new(request)?,
+            query: Query::new(request)?,
             offset: at_least(0, "offset", request.offset, "give 0 or more")?,
             limit: limit.min(MAX_MATCHES),
             context: context.min(MAX_CONTEXT),
+            count: request.count,
         })
     }
-
-    /// How many bytes around a match can be shown, with what tells where characters begin.
-    fn margin(&self) -> u64 {
-        (self.context + 1) * MAX_CHAR as u64
-    }
-}
-
-/// What finds matches in a window.
-struct Matcher {
-    find: Find,
-    /// The longest match, in bytes.
-    reach: usize,
-}
-
-enum Find {
-    Exact(Box<memmem::Finder<'static>>),
-    Folded(regex::bytes::Regex),
-}
-
-impl Matcher {
-    fn new(request: &SearchRequest) -> Result<Self, StoreError> {
-        let SearchRequest { query, mode: SearchMode::Literal, ignore_case, .. } = request;
-        let invalid =
-            |given: String, expected| StoreError::Invalid { field: "query", given, expected };
-        if query.is_empty() {
-            return Err(invalid("of nothing".to_owned(), "give at least one character"));
-        }
-        let too_long = || invalid(format!("of {} bytes", query.len()), "give a shorter one");
-        if query.len() > MAX_QUERY {
-            return Err(too_long());
-        }
-        if !ignore_case {
-            let finder = memmem::Finder::new(query).into_owned();
-            return Ok(Self { find: Find::Exact(Box::new(finder)), reach: query.len() });
-        }
-        let regex = regex::bytes::RegexBuilder::new(&regex::escape(query))
-            .case_insensitive(true)
-            .build()
-            .map_err(|_| too_long())?;
-        // Simple folding pairs single characters, whose lengths may differ.
-        Ok(Self { find: Find::Folded(regex), reach: query.chars().count() * MAX_CHAR })
-    }
-
-    fn find(&self, bytes: &[u8], from: usize) -> Option<Range<usize>> {
-        match &self.find {
-            Find::Exact(finder) => {
-                let start = from + finder.find(&bytes[from..])?;
-                Some(start..start + self.reach)
-            }
-            Find::Folded(regex) => regex.find_at(bytes, from).map(|found| found.range()),
-        }
-    }
-}
-
-/// A search under way. All places are bytes of the original.
-struct Scan<'a> {
-    original: &'a StoredOriginal<'a>,
-    plan: &'a Plan,
-    window: Window,
-    /// Where to look for the next match.
-    cursor: u64,
-    /// A character's start up to which characters and line feeds are counted.
-    counted: Counted,
-}
-
-/// What stands before a place.
-#[derive(Debug, Clone, Copy, Default)]
-struct Counted {
-    place: u64,
-    chars: u64,
-    line_feeds: u64,
-}
-
-impl<'a> Scan<'a> {
-    async fn new(
-        original: &'a StoredOriginal<'a>,
-        plan: &'a Plan,
-        begin: u64,
-    ) -> Result<Self, StoreError> {
-        let window = window(original, plan, begin).await?;
-        Ok(Self { original, plan, window, cursor: begin, counted: Counted::default() })
-    }
-
-    /// The next match, with its surroundings in the window.
-    async fn next(&mut self) -> Result<Option<Range<u64>>, StoreError> {
-        let reach = self.plan.matcher.reach as u64;
-        loop {
-            let Window { base, ref bytes } = self.window;
-            let end = self.window.end();
-            let at_end = end == self.original.index.bytes();
-            let found = self.plan.matcher.find(bytes, (self.cursor - base) as usize);
-            let found = found.map(|found| base + found.start as u64..base + found.end as u64);
-            // A match that begins from here on may be cut by the window's end.
-            let doubtful = end.saturating_sub(reach - 1);
-            match found {
-                Some(found) if at_end || found.start + reach + self.plan.margin() <= end => {
-                    self.cursor = found.end;
-                    return Ok(Some(found));
-                }
-                None if at_end => return Ok(None),
-                Some(found) => self.cursor = self.cursor.max(found.start.min(doubtful)),
-                None => self.cursor = self.cursor.max(doubtful),
-            }
-            self.window = window(self.original, self.plan, self.cursor).await?;
-        }
-    }
-
-    /// The match as it is shown.
-    fn show(&mut self, found: &Range<u64>) -> Result<Match, StoreError> {
-        self.count_up_to(found.start)?;
-        Ok(Match {
-            offset: self.counted.chars,
-            offset_unit: OffsetUnit::UnicodeCodePoint,
-            line: self.counted.line_feeds + 1,
-            snippet: self.snippet(found),
-        })
-    }
-
-    fn chars_of(&self, found: &Range<u64>) -> u64 {
-        utf8::count_chars(self.bytes(found.clone()))
-    }
-
-    fn bytes(&self, place: Range<u64>) -> &[u8] {
-        let within = |at: u64| (at - self.window.base) as usize;
-        &self.window.bytes[within(place.start)..within(place.end)]
-    }
-
-    fn count_up_to(&mut self, place: u64) -> Result<(), StoreError> {
-        let index = &self.original.index;
-        let block = (place / BLOCK as u64) as usize;
-        if self.counted.place < (block * BLOCK) as u64 {
-            // Nothing of the blocks between needs to be seen: the index has counted them.
-            let spill = self.original.spill(&self.window, block)?;
-            self.counted = Counted {
-                place: ((block * BLOCK + spill) as u64).min(place),
-                chars: index.chars_before(block),
-                line_feeds: index.line_feeds_before(block),
-            };
-        }
-        let between = self.bytes(self.counted.place..place);
-        let chars = utf8::count_chars(between);
-        let line_feeds = memchr::memchr_iter(b'\n', between).count() as u64;
-        self.counted.place = place;
-        self.counted.chars += chars;
-        self.counted.line_feeds += line_feeds;
-        Ok(())
-    }
-
-    fn snippet(&self, found: &Range<u64>) -> String {
-        let Plan { context, .. } = *self.plan;
-        let bytes = &self.window.bytes;
-        let start = (found.start - self.window.base) as usize;
-        let end = (found.end - self.window.base) as usize;
-        let room = context as usize * MAX_CHAR;
-
-        let early = chars::floor(bytes, start.saturating_sub(room));
-        let before = utf8::count_chars(&bytes[early..start]);
-        let from = early + chars::skip(&bytes[early..start], before.saturating_sub(context));
-        let late = bytes.len().min(end + room + MAX_CHAR);
-        let to = end + chars::skip(&bytes[end..late], context);
-        String::from_utf8_lossy(&bytes[from..to]).into_owned()
-    }
-}
-
-/// The blocks around a place that leave room to find and to show matches.
-async fn window(
-    original: &StoredOriginal<'_>,
-    plan: &Plan,
-    cursor: u64,
-) -> Result<Window, StoreError> {
-    let margin = plan.margin();
-    let first = cursor.saturating_sub(margin) / BLOCK as u64;
-    let wanted = cursor + plan.matcher.reach as u64 + margin + STEP;
-    let last = (wanted / BLOCK as u64).min(original.index.len() as u64 - 1);
-    original.blocks(first as usize..=last as usize).await
 }
 
 impl StoredOriginal<'_> {
-    /// Where the character of this number begins; there is one.
+    /// Where the character of this number begins, or the end where the number is the next one's.
     async fn place_of_char(&self, number: u64) -> Result<u64, StoreError> {
         if number == 0 || self.index.is_byte_per_char() {
             return Ok(number);
+        }
+        if number == self.index.chars() {
+            return Ok(self.index.bytes());
         }
         let block = self.index.block_of_char(number);
         let window = self.blocks(block..=block).await?;

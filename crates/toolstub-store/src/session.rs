@@ -4,7 +4,7 @@ use toolstub_core::{EventId, Metadata, Ref, SessionId, ToolResultId};
 
 use crate::{
     ListRequest, Listed, Piece, ReadRequest, Removed, ResultStore, SearchRequest, Searched,
-    StoreError,
+    Selector, StoreError,
 };
 
 /// The results of one session, and of no other.
@@ -59,6 +59,17 @@ impl SessionStore {
     pub async fn read(&self, reference: &Ref, request: &ReadRequest) -> Result<Piece, StoreError> {
         self.check(reference)?;
         self.store.read(reference, request).await
+    }
+
+    /// [`ResultStore::read_selected`], within the session.
+    pub async fn read_selected(
+        &self,
+        reference: &Ref,
+        selector: &Selector,
+        request: &ReadRequest,
+    ) -> Result<Piece, StoreError> {
+        self.check(reference)?;
+        self.store.read_selected(reference, selector, request).await
     }
 
     /// [`ResultStore::search`], within the session.

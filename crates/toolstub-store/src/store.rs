@@ -1,6 +1,6 @@
 //! The store: one semantics over any backend.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -151,6 +151,13 @@ impl StoredOriginal<'_> {
             }
         }
         Ok(Window { base, bytes: ranged.bytes })
+    }
+
+    /// Fetches the blocks that hold a range of bytes, which is not empty.
+    pub(crate) async fn blocks_of(&self, bytes: Range<u64>) -> Result<Window, StoreError> {
+        let first = bytes.start / BLOCK as u64;
+        let last = (bytes.end.min(self.index.bytes()) - 1) / BLOCK as u64;
+        self.blocks(first as usize..=last as usize).await
     }
 
     /// The bytes at the start of a block that belong to the character before.

@@ -66,7 +66,7 @@ impl ResultStore {
         loop {
             let (names, more) = self.folders(layout::sessions(), &mut after).await?;
             for session in names.iter().filter_map(|name| SessionId::from_encoded(name)) {
-                self.verify_session(session, &mut verified).await?;
+                self.verify_into(session, &mut verified).await?;
             }
             if !more {
                 return Ok(verified);
@@ -74,7 +74,14 @@ impl ResultStore {
         }
     }
 
-    async fn verify_session(
+    /// Checks every result of a session, those of its events included.
+    pub async fn verify_session(&self, session: &SessionId) -> Result<Verified, StoreError> {
+        let mut verified = Verified::default();
+        self.verify_into(session.clone(), &mut verified).await?;
+        Ok(verified)
+    }
+
+    async fn verify_into(
         &self,
         session: SessionId,
         verified: &mut Verified,

@@ -1,19 +1,23 @@
 //! The subcommands, one module each.
 
+mod doctor;
+mod gc;
 mod list;
 mod purge;
 mod put;
 mod read;
 mod rm;
 mod search;
+mod stats;
 mod stub;
+mod verify;
 
 use std::process::ExitCode;
 
 use crate::args::{Args, Command};
 use crate::config::Config;
 use crate::context::Context;
-use crate::failure::{Failure, NOT_FOUND};
+use crate::failure::{Failure, NOT_FOUND, STORAGE};
 
 /// How a command that did its work ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub(crate) enum Outcome {
     Done,
     /// Nothing was found.
     Nothing,
+    /// The store is damaged or does not do what it must.
+    Damaged,
 }
 
 impl From<Outcome> for ExitCode {
@@ -29,6 +35,7 @@ impl From<Outcome> for ExitCode {
         match outcome {
             Outcome::Done => Self::SUCCESS,
             Outcome::Nothing => Self::from(NOT_FOUND),
+            Outcome::Damaged => Self::from(STORAGE),
         }
     }
 }
@@ -44,5 +51,9 @@ pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
         Command::List(args) => list::run(args, &context),
         Command::Rm(args) => rm::run(&args, &context),
         Command::Purge(args) => purge::run(&args, &context),
+        Command::Verify(args) => verify::run(args, &context),
+        Command::Gc(args) => gc::run(&args, &context),
+        Command::Stats => stats::run(&context),
+        Command::Doctor => doctor::run(&context),
     }
 }

@@ -1,7 +1,7 @@
 //! `toolstub read`: a range of an original, byte for byte.
 
 use toolstub_core::OffsetUnit;
-use toolstub_store::{Piece, ReadRequest};
+use toolstub_store::{Piece, ReadRequest, Selector};
 
 use super::Outcome;
 use crate::args::Read;
@@ -17,12 +17,26 @@ pub(crate) fn run(args: &Read, context: &Context) -> Result<Outcome, Failure> {
         unit: args.unit,
         include_metadata: context.json,
     };
-    let piece = block_on(async { Ok(store.read(&reference, &request).await?) })?;
+    let selector = match (&args.pointer, &args.rows, &args.lines) {
+        (Some(pointer), _, _) => Some(Selector::pointer(pointer)?),
+        (_, Some(rows), _) => Some(Selector::rows(rows)?),
+        (_, _, Some(lines)) => Some(Selector::lines(lines)?),
+        (None, None, None) => None,
+    };
+    let piece = block_on(async {
+        Ok(match &selector {
+            Some(selector) => store.read_selected(&reference, selector, &request).await?,
+            None => store.read(&reference, &request).await?,
+        })
+    })?;
     if context.json {
         let answer = if args.base64 { piece.to_base64_answer() } else { piece.to_answer() };
         output::write_json(&answer)?;
     } else {
         output::write(&piece.bytes)?;
+        if let Some(columns) = piece.selection.as_ref().and_then(|part| part.columns.as_ref()) {
+            output::remark(&format!("columns: {}", columns.join(", ")));
+        }
         if piece.has_more {
             output::remark(&how_to_go_on(&piece));
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use toolstub_core::text::sample_head;
-use toolstub_store::SearchRequest;
+use toolstub_store::{SearchMode, SearchRequest};
 
 use super::Outcome;
 use crate::args::Search;
@@ -14,6 +14,8 @@ use crate::output;
 pub(crate) fn run(args: &Search, context: &Context) -> Result<Outcome, Failure> {
     let (store, reference) = context.target(&args.target)?;
     let request = SearchRequest {
+        mode: if args.regex { SearchMode::Regex } else { SearchMode::Literal },
+        count: args.count,
         ignore_case: args.ignore_case,
         offset: args.offset,
         limit: args.limit,
@@ -25,6 +27,10 @@ pub(crate) fn run(args: &Search, context: &Context) -> Result<Outcome, Failure> 
         output::write_json(&found)?;
     } else {
         let mut text = String::new();
+        if let Some(total) = found.total_matches {
+            let at_least = if found.complete { "" } else { "at least " };
+            let _ = writeln!(text, "{at_least}{total} matches");
+        }
         for found in &found.matches {
             let _ = writeln!(text, "line {}, offset {}:", found.line, found.offset);
             // A snippet is content: nothing in it may move the terminal's cursor.
@@ -36,6 +42,10 @@ pub(crate) fn run(args: &Search, context: &Context) -> Result<Outcome, Failure> 
         output::write(text.as_bytes())?;
         if found.has_more {
             output::remark(&format!("there is more; go on with --offset {}", found.next_offset));
+        } else if !found.complete {
+            output::remark(
+                "the pattern prefers longer matches than are looked for; some may have been missed",
+            );
         }
     }
     Ok(if found.matches.is_empty() { Outcome::Nothing } else { Outcome::Done })

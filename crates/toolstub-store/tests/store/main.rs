@@ -4,6 +4,7 @@ mod list;
 mod protocol;
 mod read;
 mod search;
+mod select;
 mod upkeep;
 
 use std::sync::Arc;
@@ -60,6 +61,8 @@ async fn every_operation_can_run_on_any_thread() {
     sendable(store.write(&original("content"), request("s1", "call_1")));
     sendable(store.read(reference, &toolstub_store::ReadRequest::default()));
     sendable(store.search(reference, &toolstub_store::SearchRequest::new("x")));
+    let selector = toolstub_store::Selector::lines("1").unwrap();
+    sendable(store.read_selected(reference, &selector, &toolstub_store::ReadRequest::default()));
     sendable(store.list(&session, &toolstub_store::ListRequest::default()));
     sendable(store.delete(reference));
     sendable(store.purge(&session));

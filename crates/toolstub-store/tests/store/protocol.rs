@@ -49,6 +49,14 @@ impl Watched {
         Self { fault: Some((operation, fault)), ..Self::default() }
     }
 
+    pub(crate) fn full() -> Self {
+        Self::failing(1, Fault::Full)
+    }
+
+    pub(crate) fn creating_blindly() -> Self {
+        Self { creates_blindly: true, ..Self::default() }
+    }
+
     pub(crate) fn reset(&self) {
         self.requests.store(0, Ordering::Relaxed);
         self.bytes.store(0, Ordering::Relaxed);
@@ -356,7 +364,7 @@ async fn an_own_commit_is_recognised() {
 
 #[tokio::test]
 async fn a_backend_without_conditions_loses_nothing() {
-    let backend = Watched { creates_blindly: true, ..Watched::default() };
+    let backend = Watched::creating_blindly();
     let store = ResultStore::new(Arc::new(backend));
     let writes = (0..16).map(|_| write(&store, "content"));
     let receipts = futures::future::join_all(writes).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use toolstub_store::{ResultStore, SearchRequest, Searched, StoreError};
+use toolstub_store::{ResultStore, SearchMode, SearchRequest, Searched, StoreError};
 
 use crate::protocol::Watched;
 use crate::{memory_store, write};
@@ -16,6 +16,10 @@ async fn search(content: impl AsRef<[u8]>, request: &SearchRequest) -> Searched 
 
 fn literal(query: &str) -> SearchRequest {
     SearchRequest::new(query)
+}
+
+fn regex(query: &str) -> SearchRequest {
+    SearchRequest { mode: SearchMode::Regex, ..SearchRequest::new(query) }
 }
 
 fn offsets(found: &Searched) -> Vec<u64> {
@@ -162,6 +166,119 @@ async fn an_original_is_fetched_about_once() {
     store.search(receipt.reference(), &literal("needle")).await.unwrap();
     let (_, bytes) = watched.output_reads();
     assert!(bytes < content.len() as u64 * 6 / 5, "{bytes} of {}", content.len());
+}
+
+#[tokio::test]
+async fn regular_expressions_find_by_lines_and_across_them() {
+    let text = "é one\nError: two\r\nan error\n\nend";
+    for (pattern, expected) in [
+        ("^[a-z]+ ", &[18_u64][..]),
+        ("(?i)error", &[6, 21]),
+        ("(?i)^error", &[6]),
+        (r"two\s+an", &[13]),
+        ("^$", &[27]),
+        (r"\A.|\z", &[0, 31]),
+        (r"\b\w+\z", &[28]),
+        ("(?s)one.*end", &[2]),
+        ("absent.*", &[]),
+    ] {
+        let found = search(text, &regex(pattern)).await;
+        assert_eq!(offsets(&found), expected, "{pattern}");
+        assert!(found.complete && !found.has_more, "{pattern}");
+    }
+    let ignoring = SearchRequest { ignore_case: true, ..regex("É|ERR") };
+    assert_eq!(offsets(&search(text, &ignoring).await), [0, 6, 21]);
+    assert_eq!(offsets(&search("", &regex("^")).await), [0]);
+}
+
+#[tokio::test]
+async fn regular_expressions_that_cost_too_much_are_refused() {
+    let store = memory_store();
+    let receipt = write(&store, "a").await;
+    let deep = format!("{}a{}", "(".repeat(60), ")".repeat(60));
+    let long = "a".repeat(1025);
+    for (pattern, says) in [
+        (
+            "x{1000000}",
+            "query `x{1000000}` is not accepted; a regular expression may take at most 1 MiB",
+        ),
+        ("((a{100}){100}){100}", "may take at most 1 MiB"),
+        (&deep, "nested at most 50 deep"),
+        (
+            &long,
+            "query of 1025 bytes is not accepted; give a regular expression of at most 1024 bytes",
+        ),
+        ("a(b", "query `a(b` (unclosed group, at byte 1) is not accepted"),
+        (r"(?-u:\xff)", "can match invalid UTF-8"),
+        ("", "give at least one character"),
+    ] {
+        let error = store.search(receipt.reference(), &regex(pattern)).await.unwrap_err();
+        assert!(matches!(error, StoreError::Invalid { .. }), "{error:?}");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn counting_goes_on_to_the_end() {
+    let content = "x = 1\n".repeat(40_000);
+    for request in [literal("x"), regex(r"\w = \d"), regex(r"\bx\b"), regex("X")] {
+        let request = SearchRequest { count: true, limit: 3, ignore_case: true, ..request };
+        let found = search(&content, &request).await;
+        assert_eq!((found.total_matches, found.matches.len()), (Some(40_000), 3));
+        assert_eq!((found.has_more, found.complete), (true, true));
+        assert_eq!(found.scanned_bytes, content.len() as u64);
+        // What is counted begins where the search does.
+        let next = SearchRequest { offset: i128::from(found.next_offset), ..request };
+        assert_eq!(search(&content, &next).await.total_matches, Some(39_997));
+    }
+    let none = search("abc", &SearchRequest { count: true, ..literal("x") }).await;
+    assert_eq!((none.total_matches, none.complete), (Some(0), true));
+}
+
+#[tokio::test]
+async fn pages_of_a_regular_expression_join() {
+    let content = "aé\n漢b a🎯\n\n".repeat(50);
+    for pattern in ["a*", r"\b", "^", "(?s)a.", r"\w+"] {
+        let all = search(&content, &SearchRequest { limit: 5000, ..regex(pattern) }).await;
+        let mut request = SearchRequest { limit: 7, ..regex(pattern) };
+        let mut joined = Vec::new();
+        loop {
+            let page = search(&content, &request).await;
+            joined.extend(page.matches);
+            if !page.has_more {
+                break;
+            }
+            assert!(i128::from(page.next_offset) > request.offset);
+            request.offset = i128::from(page.next_offset);
+        }
+        assert_eq!(joined, all.matches, "{pattern}");
+    }
+}
+
+#[tokio::test]
+async fn a_preferred_match_that_never_comes_is_not_waited_for() {
+    let content = "a".repeat(1_000_000);
+    let begun = std::time::Instant::now();
+    let found = search(&content, &regex("a*b|a")).await;
+    assert_eq!(offsets(&found), (0..20).collect::<Vec<_>>());
+    assert_eq!((found.has_more, found.complete), (true, false));
+    let counted = search(&content, &SearchRequest { count: true, ..regex("a*b|a") }).await;
+    assert!(!counted.complete && counted.has_more);
+    assert!(counted.total_matches > Some(1000), "{:?}", counted.total_matches);
+    // The two take milliseconds and seconds; without a bound the second would take an hour.
+    assert!(begun.elapsed().as_secs() < 120);
+}
+
+#[tokio::test]
+async fn a_match_longer_than_any_window_is_found_and_shown_by_its_start() {
+    let content = format!("é BEGIN{}END é", "漢\n".repeat(1_000_000));
+    let found = search(&content, &regex("(?s)BEGIN.*?END")).await;
+    assert_eq!((offsets(&found), found.complete), (vec![2], true));
+    let snippet = &found.matches[0].snippet;
+    assert!(snippet.starts_with("é BEGIN漢\n"), "{snippet}");
+    assert_eq!(snippet.chars().count(), 1002);
+    let absent = search(&content, &regex("(?s)BEGIN.*END\\d")).await;
+    assert_eq!((absent.matches.len(), absent.complete), (0, true));
 }
 
 proptest! {

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use toolstub_store::{CollectRequest, Depth, Entry, Key, ListOptions, ResultStore};
+use toolstub_store::{CheckStatus, CollectRequest, Depth, Entry, Key, ListOptions, ResultStore};
 
-use crate::{event, memory_store, original, request, write};
+use crate::protocol::Watched;
+use crate::{event, memory_store, original, request, session, write};
 
 async fn put(store: &ResultStore, key: &str) {
     store.backend().put(&Key::new(key).unwrap(), "leftover".into()).await.unwrap();
@@ -68,4 +69,46 @@ async fn a_check_finds_what_is_damaged() {
     assert_eq!(verified.damaged[0].reference, *whole.reference());
     let text = verified.damaged[0].error.to_string();
     assert!(text.contains("output.txt holds 8 bytes in place of 5"), "{text}");
+}
+
+#[tokio::test]
+async fn stats_are_told_by_kind_and_tool() {
+    let store = memory_store();
+    write(&store, "é".repeat(5000)).await;
+    for (session, tool_name) in [("s1", "grep"), ("s2", "grep"), ("s2", "")] {
+        let request = toolstub_store::WriteRequest {
+            tool_name: tool_name.to_owned(),
+            ..request(session, tool_name)
+        };
+        store.write(&original("x".repeat(30)), request).await.unwrap();
+    }
+    put(&store, "sessions/s2/tool-results/tr_a/metadata.json").await;
+    let stats = store.stats(None, |_| 40).await.unwrap();
+    assert_eq!((stats.sessions, stats.unreadable), (2, 1));
+    assert_eq!((stats.all.results, stats.all.bytes, stats.all.kept_out_bytes), (4, 10_090, 9960));
+    assert_eq!(stats.by_kind.len(), 1);
+    let tools: Vec<_> =
+        stats.by_tool.iter().map(|(name, tally)| (&name[..], tally.results)).collect();
+    assert_eq!(tools, [("", 1), ("bash", 1), ("grep", 2)]);
+    let one = store.stats(Some(&session("s1")), |_| 0).await.unwrap();
+    assert_eq!((one.all.results, one.all.kept_out_bytes), (2, 10_030));
+}
+
+#[tokio::test]
+async fn a_probe_tells_what_a_backend_does_and_leaves_nothing() {
+    let probe = async |store: &ResultStore| {
+        let checks = store.probe("1-a", SystemTime::now()).await.unwrap();
+        assert_eq!(keys(store).await, [""; 0]);
+        checks.into_iter().map(|check| (check.name, check.status)).collect::<Vec<_>>()
+    };
+    let (ok, warning) = (CheckStatus::Ok, CheckStatus::Warning);
+    let names = ["write", "read", "create-if-absent", "list", "clock", "delete"];
+    assert_eq!(probe(&memory_store()).await, names.map(|name| (name, ok)));
+    let blind = ResultStore::new(std::sync::Arc::new(Watched::creating_blindly()));
+    let mut expected = names.map(|name| (name, ok));
+    expected[2].1 = warning;
+    assert_eq!(probe(&blind).await, expected);
+    let full = ResultStore::new(std::sync::Arc::new(Watched::full()));
+    assert_eq!(probe(&full).await, [("write", CheckStatus::Failed)]);
+    assert!(memory_store().probe("../x", SystemTime::now()).await.is_err());
 }

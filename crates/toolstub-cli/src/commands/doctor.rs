@@ -1,0 +1,62 @@
+//! `toolstub doctor`: tries out the store and says what it guarantees.
+
+use std::fmt::Write as _;
+use std::time::SystemTime;
+
+use serde_json::json;
+use toolstub_store::{CheckStatus, ResultStore};
+
+use super::Outcome;
+use crate::context::{Context, block_on};
+use crate::failure::Failure;
+use crate::output;
+
+pub(crate) fn run(context: &Context) -> Result<Outcome, Failure> {
+    let location = context.location()?;
+    let store: ResultStore = context.open()?;
+    let now = SystemTime::now();
+    // Two probes of one process in one moment cannot be.
+    let moment = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let name = format!("{}-{moment}", std::process::id());
+    let checks = block_on(async { Ok(store.probe(&name, now).await?) })?;
+    let failed = checks.iter().any(|check| check.status == CheckStatus::Failed);
+    let guarantees = guarantees(&location);
+    if context.json {
+        output::write_json(&json!({
+            "store": location,
+            "usable": !failed,
+            "checks": checks,
+            "guarantees": guarantees,
+        }))?;
+    } else {
+        let mut text = format!("store\t{location}\n");
+        for check in &checks {
+            let status = match check.status {
+                CheckStatus::Ok => "ok",
+                CheckStatus::Failed => "failed",
+                _ => "warning",
+            };
+            let _ = writeln!(text, "{status}\t{}\t{}", check.name, check.detail);
+        }
+        if !failed {
+            for guarantee in guarantees {
+                let _ = writeln!(text, "holds\t{guarantee}");
+            }
+        }
+        output::write(text.as_bytes())?;
+    }
+    Ok(if failed { Outcome::Damaged } else { Outcome::Done })
+}
+
+/// What holds in a store beyond what can be tried out.
+fn guarantees(location: &str) -> &'static [&'static str] {
+    if location.starts_with("memory:") {
+        &["what is stored ends with the process"]
+    } else {
+        &[
+            "a write is on the disk before it is acknowledged: a power cut does not lose it",
+            "folders are private to their owner (0700), files too (0600)",
+            "a result is seen whole or not at all, and each block that is read is checked",
+        ]
+    }
+}
