@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Where results are kept: a path, a file: URL or memory: [default: a folder in the data directory]
     #[arg(long, global = true, env = "TOOLSTUB_STORE", value_name = "URL-OR-PATH")]
     pub(crate) store: Option<String>,
-    /// The session that results belong to [default: default]
+    /// The session that results belong to [default: default; purge has none]
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// The event that results belong to.
@@ -107,6 +107,16 @@ pub(crate) struct Described {
     pub(crate) tool_prefix: Option<String>,
 }
 
+/// Takes any integer; what no count reaches is taken for the largest.
+fn integer(given: &str) -> Result<i128, String> {
+    let digits = given.strip_prefix(['-', '+']).unwrap_or(given);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("an integer is wanted".to_owned());
+    }
+    let clamped = if given.starts_with('-') { i128::MIN } else { i128::MAX };
+    Ok(given.parse().unwrap_or(clamped))
+}
+
 /// Takes a prefix that can stand in a tool's name.
 pub(crate) fn tool_prefix(given: &str) -> Result<String, String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
@@ -129,10 +139,10 @@ pub(crate) struct Read {
     #[command(flatten)]
     pub(crate) target: Target,
     /// Where to begin, 0-based.
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = integer)]
     pub(crate) offset: i128,
     /// How much to read; -1 is the rest.
-    #[arg(long, value_name = "N", default_value_t = 20_000, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 20_000, allow_negative_numbers = true, value_parser = integer)]
     pub(crate) limit: i128,
     /// What offset and limit count: code-point, byte or line.
     #[arg(long, default_value = "code-point")]
@@ -147,7 +157,7 @@ pub(crate) struct Read {
     #[arg(long, value_name = "LINES", group = "selector")]
     pub(crate) lines: Option<String>,
     /// With --json: the piece in base64 instead of text.
-    #[arg(long, requires = "json")]
+    #[arg(long)]
     pub(crate) base64: bool,
 }
 
@@ -168,20 +178,20 @@ pub(crate) struct Search {
     #[arg(long, short)]
     pub(crate) ignore_case: bool,
     /// The character at which to begin.
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = integer)]
     pub(crate) offset: i128,
     /// The most matches to print.
-    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = integer)]
     pub(crate) limit: i128,
     /// How many characters to show on either side of a match.
-    #[arg(long, value_name = "N", default_value_t = 300, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 300, allow_negative_numbers = true, value_parser = integer)]
     pub(crate) context_chars: i128,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct List {
     /// The most results to print, up to 1000.
-    #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true, value_parser = integer)]
     pub(crate) limit: i128,
     /// Where to go on: the cursor that the previous page ended with.
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! From bytes to a stub: detection, synopsis, rendering, under one set of options.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 use toolstub_core::{Kind, Receipt, Sha256, Synopsis};
 use toolstub_detect::{Detection, detect};
@@ -82,6 +84,26 @@ pub(crate) struct Answer<'a> {
     pub(crate) not_stored_bytes: u64,
     pub(crate) synopsis: &'a Synopsis,
     pub(crate) stub: Option<&'a str>,
+    /// What was passed through: there is no other place where it would be kept.
+    #[serde(flatten)]
+    pub(crate) passed: Option<Passed<'a>>,
+}
+
+/// A content that was passed through, in an answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Passed<'a> {
+    Content(&'a str),
+    ContentBase64(String),
+}
+
+impl<'a> Passed<'a> {
+    pub(crate) fn new(content: &'a [u8]) -> Self {
+        match std::str::from_utf8(content) {
+            Ok(text) => Self::Content(text),
+            Err(_) => Self::ContentBase64(BASE64_STANDARD.encode(content)),
+        }
+    }
 }
 
 impl<'a> Answer<'a> {
@@ -103,6 +125,7 @@ impl<'a> Answer<'a> {
             not_stored_bytes: 0,
             synopsis,
             stub,
+            passed: None,
         }
     }
 
@@ -120,6 +143,7 @@ impl<'a> Answer<'a> {
             not_stored_bytes: metadata.not_stored_bytes,
             synopsis: &metadata.synopsis,
             stub: Some(stub),
+            passed: None,
         }
     }
 }

@@ -100,13 +100,12 @@ struct Told<'a> {
     details: Option<()>,
 }
 
-#[expect(clippy::print_stderr, reason = "this is where failures are told")]
 fn tell(code: &str, message: &str, json: bool) {
     if json {
         let answer = Answer { status: "error", error: Told { code, message, details: None } };
         // The exit code tells the failure even where standard output is closed.
         let _ = crate::output::write_json(&answer);
     } else {
-        eprintln!("toolstub: {message}");
+        crate::output::remark(message);
     }
 }

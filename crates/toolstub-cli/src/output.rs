@@ -23,7 +23,7 @@ pub(crate) fn write_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 }
 
 /// Says something that is not data, such as how to go on.
-#[expect(clippy::print_stderr, reason = "remarks do not belong to the data")]
 pub(crate) fn remark(text: &str) {
-    eprintln!("toolstub: {text}");
+    // Whoever does not listen to remarks cannot be told otherwise.
+    let _ = writeln!(io::stderr(), "toolstub: {text}");
 }

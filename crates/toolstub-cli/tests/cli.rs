@@ -172,6 +172,9 @@ fn a_threshold_passes_small_results_through() {
     assert_eq!(small.stdout, "äöü".as_bytes());
     let answer = json(&home.run_with(&["put", "-", "--threshold", "3", "--json"], b"abc"), 0);
     assert_eq!((&answer["externalized"], &answer["stub"]), (&Value::Bool(false), &Value::Null));
+    assert_eq!(answer["content"], "abc");
+    let answer = json(&home.run_with(&["put", "-", "--threshold", "3", "--json"], b"\xff"), 0);
+    assert_eq!(answer["content_base64"], "/w==");
     let large = home.run_with(&["put", "-", "--threshold", "3"], b"abcd");
     assert!(String::from_utf8_lossy(&large.stdout).contains("\nreason: single_threshold\n"));
     assert_eq!(

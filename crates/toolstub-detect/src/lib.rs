@@ -2,7 +2,7 @@
 //!
 //! A detection is the kind together with what was learnt while confirming it: the scanner that
 //! accepts a content also gathers the keys, rows, tags or symbols that a synopsis names, so that
-//! each scanner runs over the content once. Contents are scanned, never turned into a tree.
+//! nothing is parsed again for the synopsis. Contents are scanned, never turned into a tree.
 //!
 //! This crate never phrases a line of a synopsis, never keeps more of a content than a synopsis can
 //! show, never recurses over its input, and cannot fail: malformed input is data.

@@ -11,6 +11,9 @@ use crate::{BackendError, Created, Key, Original, ResultStore, StoreError, layou
 /// How often a commit is tried where the backend's answers make no sense.
 const COMMIT_TRIES: usize = 3;
 
+/// How much of what is stored is compared at a time, in bytes.
+const COMPARED: usize = 8 << 20;
+
 /// What is to be known of an original, beside what its bytes tell.
 ///
 /// Strings are as the host writes them; empty where it gives none.
@@ -111,7 +114,9 @@ impl ResultStore {
             check_same(&first, original, &reference)?;
             // What is promised must be readable.
             first.index(&reference)?;
-            self.ensure_output(&output, original).await?;
+            if !self.holds(&output, original).await? {
+                self.backend.put(&output, original.bytes().clone()).await?;
+            }
             // The first writer may have died between making the record visible and durable.
             self.backend.flush(&folder).await?;
             return Ok(receipt(reference, first, original, true));
@@ -142,6 +147,29 @@ impl ResultStore {
             Ok(Created::Existed) | Err(_) => {}
         }
         self.backend.put(key, original.bytes().clone()).await
+    }
+
+    /// Whether what is stored is the content, byte for byte: a promise is not renewed over damage
+    /// while the good bytes are at hand.
+    async fn holds(&self, key: &Key, original: &Original) -> Result<bool, BackendError> {
+        let bytes = original.bytes();
+        match self.backend.head(key).await {
+            Ok(head) if head.size == bytes.len() as u64 => {}
+            Ok(_) | Err(BackendError::NotFound { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        let mut start = 0;
+        for part in bytes.chunks(COMPARED) {
+            let end = start + part.len() as u64;
+            match self.backend.get_range(key, start..end).await {
+                Ok(stored) if stored.bytes == part => start = end,
+                Ok(_) | Err(BackendError::NotFound { .. } | BackendError::OutOfRange { .. }) => {
+                    return Ok(false);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
     }
 
     /// Puts the output again unless it is there in its full length.

@@ -304,13 +304,21 @@ struct Outcome {
     stub: String,
 }
 
+fn allowed_time(size: u64) -> Duration {
+    TIME + TIME.mul_f64(size as f64 / 10e6)
+}
+
 fn measure(
     program: &Path,
     content: &Path,
     mime: Option<&str>,
     folder: &Path,
 ) -> anyhow::Result<Outcome> {
-    let mut command = Command::new(program);
+    let size = content.metadata()?.len();
+    let patience = 3 * allowed_time(size).as_secs() + 10;
+    // What hangs is stopped, and its failure told.
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", &patience.to_string()]).arg(program);
     // Storing gives the stub a ref and a word on how to explore, which can be forged.
     command.arg("put").arg(content).arg("--store").arg(folder.join("store"));
     command.args(mime.map(|mime| ["--mime", mime]).into_iter().flatten());
@@ -330,7 +338,7 @@ impl Outcome {
     }
 
     fn faults(&self, size: u64) -> Vec<String> {
-        let allowed = TIME + TIME.mul_f64(size as f64 / 10e6);
+        let allowed = allowed_time(size);
         let allowed_mib = MEMORY_MIB + 3 * size / (1 << 20);
         let lines = |start: &str| self.stub.lines().filter(|line| line.starts_with(start)).count();
         let hidden =

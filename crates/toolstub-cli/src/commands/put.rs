@@ -10,7 +10,7 @@ use toolstub_store::{DEFAULT_HARD_CAP, Original, WriteRequest};
 use super::Outcome;
 use crate::args::Put;
 use crate::context::{Context, block_on};
-use crate::describe::{Answer, Describe};
+use crate::describe::{Answer, Describe, Passed};
 use crate::failure::Failure;
 use crate::{input, output};
 
@@ -28,7 +28,8 @@ pub(crate) fn run(args: &Put, context: &Context) -> Result<Outcome, Failure> {
     if small {
         if context.json {
             let sha256 = original.sha256();
-            output::write_json(&Answer::unstored(&detection, sha256, &synopsis, None))?;
+            let answer = Answer::unstored(&detection, sha256, &synopsis, None);
+            output::write_json(&Answer { passed: Some(Passed::new(original.bytes())), ..answer })?;
         } else {
             output::write(original.bytes())?;
         }

@@ -1,5 +1,6 @@
 //! `toolstub read`: a range of an original, byte for byte.
 
+use anyhow::anyhow;
 use toolstub_core::OffsetUnit;
 use toolstub_store::{Piece, ReadRequest, Selector};
 
@@ -10,6 +11,11 @@ use crate::failure::Failure;
 use crate::output;
 
 pub(crate) fn run(args: &Read, context: &Context) -> Result<Outcome, Failure> {
+    if args.base64 && !context.json {
+        return Err(Failure::input(anyhow!(
+            "--base64 is a form of the JSON answer; add --json, or leave it out for the bytes"
+        )));
+    }
     let (store, reference) = context.target(&args.target)?;
     let request = ReadRequest {
         offset: args.offset,

@@ -78,8 +78,9 @@ pub(crate) fn scan(content: &[u8], census: &Census) -> Option<Table> {
 
 /// Reads `body` as a table, in the way that makes it most regular.
 fn read(body: &[u8], delimiter: Delimiter, lines: u64) -> Option<Table> {
-    // In TSV a quote is literal, elsewhere it encloses, unless the other way is more regular.
-    let quotes = delimiter != Delimiter::Tab;
+    // In TSV a quote is literal, elsewhere it encloses, unless the other way is more regular. Where
+    // the first line has quotes around every cell, they enclose.
+    let quotes = delimiter != Delimiter::Tab || is_quoted(body);
     let usual = survey(body, delimiter, quotes, lines);
     let doubtful = !usual.closed || !usual.survey.is_regular() || usual.survey.ragged() > 0;
     let reading = if doubtful && memchr(b'"', body).is_some() {
@@ -89,6 +90,13 @@ fn read(body: &[u8], delimiter: Delimiter, lines: u64) -> Option<Table> {
         usual
     };
     reading.into_table(body, delimiter)
+}
+
+/// Whether each cell of the first line stands in quotes.
+fn is_quoted(body: &[u8]) -> bool {
+    let end = memchr(b'\n', body).unwrap_or(body.len());
+    let mut cells = body[..end].trim_ascii().split(|&b| b == b'\t');
+    cells.all(|cell| cell.len() > 1 && cell[0] == b'"' && cell.ends_with(b"\""))
 }
 
 /// What one way of reading gave.

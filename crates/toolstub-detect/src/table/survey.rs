@@ -153,6 +153,7 @@ impl Listener for Survey {
         } else if self.first.is_empty() {
             self.first = row.cells.to_vec();
             self.first_width = row.width;
+            self.look.previous_number = self.first.first().and_then(number);
             self.look.columns.resize_with(self.first.len(), Column::default);
         } else if !row.cells.is_empty() {
             if self.second.is_empty() && row.width > 1 {
@@ -227,7 +228,7 @@ impl Look {
         self.located += u64::from(is_located(&head.text));
         self.split_numbers += u64::from(splits_number(&head.text, &cells[1].text));
         self.indented += u64::from(cells[1].text.first().is_none_or(u8::is_ascii_whitespace));
-        let number = std::str::from_utf8(head.text.trim_ascii()).ok().and_then(|n| n.parse().ok());
+        let number = number(head);
         if number.is_some() {
             self.padded += u64::from(head.text.first() == Some(&b' '));
             let next = self.previous_number.and_then(|number| number.checked_add(1));
@@ -252,6 +253,11 @@ impl Column {
         self.long_as_first += u64::from(text.len() == first.len());
         self.keyed += u64::from(key(text).is_some_and(|key| Some(key) == self::key(first)));
     }
+}
+
+/// The number in a cell that holds nothing else.
+fn number(cell: &Cell) -> Option<u64> {
+    std::str::from_utf8(cell.text.trim_ascii()).ok()?.parse().ok()
 }
 
 /// The key of `key=value` or `key: value`.

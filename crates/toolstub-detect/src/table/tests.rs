@@ -59,6 +59,7 @@ fn quotes_enclose_delimiters_line_breaks_and_quotes() {
 fn a_quote_inside_a_cell_is_literal() {
     is_table(&format!("size,n\n{}", lines(50, |i| format!("{i}\" pipe,{i}"))), &["size", "n"], 50);
     is_table("a\tb\n\"x\t1\ny\t2\nz\t3\n", &["a", "b"], 3);
+    is_table("\"id\"\t\"name\"\n\"1\"\t\"x\"\n\"2\"\t\"y\"\n", &["id", "name"], 2);
     is_table("a\tb\n\"x\ty\"\t1\n\"x\ty\"\t2\n", &["a", "b"], 2);
 }
 
@@ -116,6 +117,9 @@ fn regular_texts_are_no_tables() {
     is_none(&lines(40, |i| format!("pkg{i}/stable,now 1.{i} amd64 [installed]")));
     is_none(&lines(40, |i| format!("\u{1b}[01;34mdir{i}\u{1b}[0m")));
     is_none(&lines(40, |i| format!("{i},123 bytes sent to host{i}")));
+    is_none(&lines(5, |i| format!("{:6}\tSome words here", i + 1)));
+    is_none(&lines(40, |i| format!("    0x{i:02}, 0x02, 0x03,")));
+    is_none(&lines(9, |i| format!("FOO{i}=1; export FOO{i};")));
     is_none(&lines(40, |i| format!("    int x{i} = {i}; // {i}")));
     is_none("Hello, world\nBye, all\n");
     is_none("a,b,c\n");

@@ -45,7 +45,9 @@ fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool 
     let numbers = width == 2 && most(look, look.split_numbers, 80);
     let statements = delimiter != Delimiter::Semicolon && most(look, look.statements, 50);
     let indentation = is_empty(survey.first.first()) && most(look, look.empty_first, 90);
-    let list = width == 2 && is_empty(survey.first.last()) && most(look, look.empty_last, 90);
+    let spaced = look.spaced * 10 >= look.delimiters * 5;
+    let unnamed = width == 2 || spaced || !has_header(&survey.first, columns);
+    let list = unnamed && is_empty(survey.first.last()) && most(look, look.empty_last, 90);
     let pairs = keyed * 2 >= columns.len();
     listing || pairs || coloured || split || hits || numbers || statements || indentation || list
 }
