@@ -26,7 +26,8 @@ const SIZES: Sizes = Sizes { step: 1 << 20, promise: 64 << 10, allowance: 256 <<
 /// What to search for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchRequest {
-    /// What to find: at most 65,536 bytes, a regular expression 1,024; never empty.
+    /// What to find: at most 65,536 bytes, or 1,024 of a regular expression or where case is ignored;
+    /// never empty.
     pub query: String,
     /// How the query is read.
     pub mode: SearchMode,

@@ -1,15 +1,18 @@
 //! The folder that a store stands in, by the operations of the file system.
 
 use std::collections::HashSet;
-use std::fs::{self, File, FileType, Metadata};
+use std::fs::{self, DirEntry, File, FileType, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use toolstub_store::{BackendError, Head, Key};
 
 /// How many folders are remembered as durable; with more, all are forgotten.
 const MAX_REMEMBERED: usize = 4096;
+/// A temporary file that was written to this recently may belong to a writer at work.
+const WRITING: Duration = Duration::from_secs(60);
 
 /// A store's folder.
 #[derive(Debug)]
@@ -262,11 +265,25 @@ fn prune_below(folder: &Path) -> io::Result<()> {
             if let Some(entries) = unless_gone(fs::read_dir(&path))? {
                 open.push((path, entries));
             }
-        } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err()) {
+        } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err())
+            && !is_at_work(&entry)
+        {
             unless_gone(fs::remove_file(&path))?;
         }
     }
     Ok(())
+}
+
+/// Whether a file is one that a writer may be filling: were it taken away, the next writer would use
+/// its name again, and the first would publish what the next has only begun.
+fn is_at_work(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let is_temporary =
+        name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(_, number)| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+    let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+    is_temporary && written.and_then(|time| time.elapsed().ok()).is_none_or(|age| age < WRITING)
 }
 
 /// `None` where somebody has removed what was asked for.

@@ -13,6 +13,9 @@ use crate::chars::MAX_CHAR;
 
 /// The longest literal query, in bytes.
 const MAX_LITERAL: usize = 65_536;
+/// The longest literal query that ignores case, in bytes: a longer one makes an automaton that is too
+/// large to be kept, and then each byte of the content costs as much as the query is long.
+const MAX_FOLDED: usize = 1024;
 /// The longest regular expression, in bytes.
 const MAX_PATTERN: usize = 1024;
 /// The largest program that a regular expression may become, in bytes.
@@ -66,6 +69,10 @@ impl Query {
         }
         if !ignore_case {
             return Ok(Self::Literal(Box::new(memmem::Finder::new(query).into_owned())));
+        }
+        if query.len() > MAX_FOLDED {
+            let given = format!("of {} bytes", query.len());
+            return Err(invalid(given, "give at most 1,024 bytes where case is ignored"));
         }
         let regex = regex::bytes::RegexBuilder::new(&regex::escape(query))
             .case_insensitive(true)

@@ -74,6 +74,11 @@ async fn case_folds_character_by_character() {
     assert_eq!(offsets(&search(kelvin, &literal("kelvin")).await), [14]);
     assert_eq!(offsets(&search("İ STRASSE straße", &ignoring("straße")).await), [10]);
     assert_eq!(offsets(&search("ΣΑΣ σας", &ignoring("σας")).await), [0, 4]);
+    let store = memory_store();
+    let receipt = write(&store, "x").await;
+    let long = SearchRequest { ignore_case: true, ..SearchRequest::new("x".repeat(1025)) };
+    let refused = store.search(receipt.reference(), &long).await;
+    assert!(matches!(refused, Err(StoreError::Invalid { .. })), "{refused:?}");
 }
 
 #[tokio::test]
