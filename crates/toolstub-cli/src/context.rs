@@ -5,7 +5,7 @@ use std::future::Future;
 use anyhow::anyhow;
 use toolstub_core::{EventId, Ref, SessionId, ToolResultId};
 use toolstub_store::{ResultStore, SessionStore};
-use toolstub_store_object::{OpenOptions, open};
+use toolstub_store_object::{OpenOptions, Variables, open};
 
 use crate::args::Target;
 use crate::config::{Config, default_store};
@@ -48,7 +48,8 @@ impl Context {
 
     /// Opens the store.
     pub(crate) fn open(&self) -> Result<ResultStore, Failure> {
-        let backend = open(&self.location()?, &OpenOptions::default())?;
+        let options = OpenOptions { variables: Variables::of_process(), ..OpenOptions::default() };
+        let backend = open(&self.location()?, &options)?;
         Ok(ResultStore::new(backend))
     }
 

@@ -1,6 +1,5 @@
 //! The backend over any object store.
 
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,9 +11,10 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
 };
 use toolstub_store::{
-    Backend, BackendError, BoxError, Created, Depth, Entry, Head, Key, ListOptions, ListPage,
-    Ranged,
+    Backend, BackendError, Created, Depth, Entry, Head, Key, ListOptions, ListPage, Ranged,
 };
+
+use crate::error::classify;
 
 /// Keeps objects in an object store whose writes are durable and whose listings are in order.
 ///
@@ -43,31 +43,6 @@ fn path(key: &Key) -> object_store::Result<Path> {
     Ok(Path::parse(key.as_str())?)
 }
 
-/// Tells an object store's errors apart.
-fn classify(key: &Key, error: object_store::Error) -> BackendError {
-    match error {
-        object_store::Error::NotFound { .. } => BackendError::NotFound { key: key.to_string() },
-        object_store::Error::PermissionDenied { .. }
-        | object_store::Error::Unauthenticated { .. } => {
-            BackendError::PermissionDenied { key: key.to_string(), source: error.into() }
-        }
-        error => BackendError::classify(key, plain(error)),
-    }
-}
-
-/// The error of the operating system inside an error, whose text repeats it; else the error.
-fn plain(error: object_store::Error) -> BoxError {
-    let mut link: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(inner) = link {
-        let code = inner.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
-        if let Some(code) = code {
-            return io::Error::from_raw_os_error(code).into();
-        }
-        link = inner.source();
-    }
-    error.into()
-}
-
 fn head(meta: &ObjectMeta) -> Head {
     Head { size: meta.size, modified: meta.last_modified.into() }
 }
@@ -75,14 +50,16 @@ fn head(meta: &ObjectMeta) -> Head {
 #[async_trait]
 impl Backend for ObjectBackend {
     async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError> {
-        self.write(key, body, PutMode::Overwrite).await.map_err(|error| classify(key, error))
+        self.write(key, body, PutMode::Overwrite)
+            .await
+            .map_err(|error| classify(key.as_str(), error))
     }
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
         match self.write(key, body, PutMode::Create).await {
             Ok(()) => Ok(Created::New),
             Err(object_store::Error::AlreadyExists { .. }) => Ok(Created::Existed),
-            Err(error) => Err(classify(key, error)),
+            Err(error) => Err(classify(key.as_str(), error)),
         }
     }
 
@@ -93,7 +70,7 @@ impl Backend for ObjectBackend {
             let body = if size > max_bytes { None } else { Some(found.bytes().await?) };
             Ok((size, body))
         };
-        let (size, body) = whole().await.map_err(|error| classify(key, error))?;
+        let (size, body) = whole().await.map_err(|error| classify(key.as_str(), error))?;
         body.ok_or_else(|| BackendError::TooLarge { key: key.to_string(), size, max_bytes })
     }
 
@@ -113,14 +90,14 @@ impl Backend for ObjectBackend {
             // Stores say in many ways that a range lies past the end.
             Err(error) => match self.head(key).await {
                 Ok(head) if head.size < range.end => Err(out_of_range(head.size)),
-                _ => Err(classify(key, error)),
+                _ => Err(classify(key.as_str(), error)),
             },
         }
     }
 
     async fn head(&self, key: &Key) -> Result<Head, BackendError> {
         let found = async || self.store.head(&path(key)?).await;
-        found().await.map(|meta| head(&meta)).map_err(|error| classify(key, error))
+        found().await.map(|meta| head(&meta)).map_err(|error| classify(key.as_str(), error))
     }
 
     async fn list(&self, options: ListOptions) -> Result<ListPage, BackendError> {
@@ -158,9 +135,7 @@ impl Backend for ObjectBackend {
             }
             Ok(entries)
         };
-        let mut entries = entries().await.map_err(|error: object_store::Error| {
-            BackendError::Other { key: shown, source: error.into() }
-        })?;
+        let mut entries = entries().await.map_err(|error| classify(&shown, error))?;
         let more = entries.len() > limit;
         entries.truncate(limit);
         Ok(ListPage { entries, more })
@@ -170,7 +145,7 @@ impl Backend for ObjectBackend {
         let gone = async || self.store.delete(&path(key)?).await;
         match gone().await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(classify(key, error)),
+            Err(error) => Err(classify(key.as_str(), error)),
         }
     }
 
