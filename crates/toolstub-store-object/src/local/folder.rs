@@ -2,15 +2,18 @@
 
 use std::collections::HashSet;
 use std::fs::{self, DirEntry, File, FileType, Metadata};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use toolstub_store::{BackendError, Head, Key};
+use tempfile::TempPath;
+use toolstub_store::{BackendError, Head, Key, Spool, SpoolWriter};
 
 /// How many folders are remembered as durable; with more, all are forgotten.
 const MAX_REMEMBERED: usize = 4096;
+/// How much of a spool is copied at a time, in bytes.
+const COPIED: usize = 1 << 20;
 /// A temporary file that was written to this recently may belong to a writer at work.
 const WRITING: Duration = Duration::from_secs(60);
 
@@ -97,6 +100,52 @@ impl Folder {
 
     fn remembered(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
         self.durable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A spool at the root, from where its file can be moved.
+    pub(crate) fn spool(&self) -> Result<SpoolWriter, BackendError> {
+        self.check_root()?;
+        SpoolWriter::in_folder(&self.root)
+    }
+
+    /// Moves a spool's file to a key's place, or a copy of it where the file was moved before.
+    pub(crate) fn move_in(&self, key: &Key, spool: &Spool) -> Result<(), BackendError> {
+        let target = self.path(key);
+        if self.fsync {
+            spool.sync().map_err(|error| BackendError::classify(key, error))?;
+        }
+        let moved = spool.take_file().is_some_and(|file| file.persist(&target).is_ok());
+        if !moved {
+            let copy = self.copy(key, spool)?;
+            copy.persist(&target).map_err(|error| BackendError::classify(key, error.error))?;
+        }
+        if self.fsync {
+            let folder = target.parent().map_or(Ok(()), sync_dir);
+            folder.map_err(|error| BackendError::classify(key, error))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a spool down once more.
+    fn copy(&self, key: &Key, spool: &Spool) -> Result<TempPath, BackendError> {
+        let failed = |error: io::Error| BackendError::classify(key, error);
+        let file = tempfile::Builder::new().prefix("spool-").suffix("#1").tempfile_in(&self.root);
+        let (mut file, path) = file.map_err(failed)?.into_parts();
+        let mut buffer = vec![0; COPIED];
+        let mut at = 0;
+        loop {
+            match spool.read_at(at, &mut buffer)? {
+                0 => break,
+                length => {
+                    file.write_all(&buffer[..length]).map_err(failed)?;
+                    at += length as u64;
+                }
+            }
+        }
+        if self.fsync {
+            file.sync_all().map_err(failed)?;
+        }
+        Ok(path)
     }
 
     /// Takes from others the right to read a file that was just written.
