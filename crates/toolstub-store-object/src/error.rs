@@ -39,16 +39,32 @@ pub(crate) fn classify(key: &str, error: object_store::Error) -> BackendError {
     }
 }
 
+/// The error of an object that did not come whole.
+pub(crate) fn cut_short(key: &str, came: usize, size: u64) -> BackendError {
+    let told = Told(format!("{came} of its {size} bytes came"));
+    BackendError::Other { key: key.to_owned(), source: told.into() }
+}
+
 /// Whether an error says that there is no such upload (any more).
 #[cfg(feature = "s3")]
 pub(crate) fn is_given_up(error: &object_store::Error) -> bool {
     Answer::of(error).is_some_and(|answer| answer.code == "NoSuchUpload")
 }
 
-/// The error of the operating system inside an error, whose text repeats it; else the error.
+/// Whether an error says that there was no answer, so that there is no use in asking on.
+pub(crate) fn is_unreachable(error: &object_store::Error) -> bool {
+    Answer::of(error).is_some_and(|answer| answer.status.is_none_or(|status| status >= 500))
+}
+
+/// The error of the operating system inside an error, whose text repeats it; else its text.
 fn plain(error: object_store::Error) -> BoxError {
     let code = links(&error).find_map(|link| link.downcast_ref::<io::Error>()?.raw_os_error());
-    code.map_or_else(|| error.into(), |code| io::Error::from_raw_os_error(code).into())
+    match code {
+        Some(code) => io::Error::from_raw_os_error(code).into(),
+        None if links(&error).any(|link| link.is::<io::Error>()) => error.into(),
+        // Its text has those of its sources in it.
+        None => Told(text::clean(&error.to_string(), TOLD)).into(),
+    }
 }
 
 /// An error and its sources.
@@ -217,4 +233,65 @@ fn is_http_timeout(_error: &(dyn Error + 'static)) -> bool {
 fn element(said: &str, name: &str) -> String {
     let inside = said.split_once(&format!("<{name}>")).and_then(|(_, rest)| rest.split('<').next());
     text::clean(inside.unwrap_or_default(), TOLD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error as `object_store` makes it of a request that failed.
+    fn of_request(said: &str) -> object_store::Error {
+        object_store::Error::Generic { store: "S3", source: said.to_owned().into() }
+    }
+
+    const GET: &str = "Error performing GET http://host:9/b/k?x=canary in 2ms";
+
+    #[track_caller]
+    fn tells(said: &str, outcome: Outcome, text: &str) {
+        let answer = Answer::of(&of_request(said)).unwrap();
+        assert_eq!((answer.outcome(), &*answer.text()), (outcome, text));
+    }
+
+    #[test]
+    fn answers_are_told_in_a_line() {
+        use Outcome::{Absent, Failed, Full, Refused};
+
+        let answers = |status: &str, code: &str| {
+            format!(
+                "{GET} - Server returned non-2xx status code: {status}: \
+                 <Error>\n<Code>{code}</Code><Message>No\n good</Message></Error>"
+            )
+        };
+        let text = "host:9 answers 404 NoSuchKey: No good";
+        tells(&answers("404 Not Found", "NoSuchKey"), Absent, text);
+        let text = "host:9 answers 404 NoSuchBucket: make the bucket first, or check the store's \
+                    location";
+        tells(&answers("404 Not Found", "NoSuchBucket"), Failed, text);
+        let text = "host:9 answers 403 SignatureDoesNotMatch: check AWS_SECRET_ACCESS_KEY and \
+                    AWS_REGION";
+        tells(&answers("403 Forbidden", "SignatureDoesNotMatch"), Refused, text);
+        let text = "host:9 answers 403 AccessDenied: check the keys, this machine's clock, and \
+                    what the bucket's policy grants";
+        tells(&answers("403 Forbidden", "AccessDenied"), Refused, text);
+        let text = "host:9 answers 507: No good";
+        tells(&answers("507 Insufficient Storage", ""), Full, text);
+        let after = "Error performing PUT https://host/b in 2s, after 3 retries, max_retries: 3, \
+                     retry_timeout: 30s  - Server returned non-2xx status code: 503 x: ";
+        tells(after, Failed, "host answers 503, also when asked 3 times more");
+        let body = format!("{GET} - Server returned error response: <Code>SlowDown</Code>");
+        tells(&body, Failed, "host:9 answers 200 SlowDown");
+        let elsewhere = format!("{GET} - Received redirect without LOCATION, this normally");
+        let text = "host:9 keeps the bucket in another region; set AWS_REGION";
+        tells(&elsewhere, Failed, text);
+    }
+
+    #[test]
+    fn an_error_of_a_connection_is_none_of_a_file() {
+        let refused = classify("k", of_request(&format!("{GET} - HTTP error")));
+        assert!(matches!(refused, BackendError::Other { .. }), "{refused:?}");
+        let file = io::Error::from_raw_os_error(13);
+        let file = object_store::Error::Generic { store: "Local", source: file.into() };
+        let denied = classify("k", file);
+        assert!(matches!(denied, BackendError::PermissionDenied { .. }), "{denied:?}");
+    }
 }

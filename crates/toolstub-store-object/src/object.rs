@@ -11,10 +11,11 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
 };
 use toolstub_store::{
-    Backend, BackendError, Created, Depth, Entry, Head, Key, ListOptions, ListPage, Ranged,
+    Backend, BackendError, Body, Created, Depth, Entry, Head, Key, ListOptions, ListPage, Ranged,
+    SpoolWriter,
 };
 
-use crate::error::classify;
+use crate::error::{classify, cut_short, is_unreachable};
 
 /// Keeps objects in an object store whose writes are durable and whose listings are in order.
 ///
@@ -36,6 +37,22 @@ impl ObjectBackend {
         self.store.put_opts(&path(key)?, body.into(), options).await?;
         Ok(())
     }
+
+    /// Creates an object by two steps, for want of a way to say it in one.
+    pub(crate) async fn create_in_steps(
+        &self,
+        key: &Key,
+        body: Bytes,
+    ) -> Result<Created, BackendError> {
+        match self.head(key).await {
+            Ok(_) => Ok(Created::Existed),
+            Err(BackendError::NotFound { .. }) => {
+                self.put(key, body.into()).await?;
+                Ok(Created::New)
+            }
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// A key as it is: the percent signs in it are its own, and not to be encoded once more.
@@ -49,16 +66,24 @@ fn head(meta: &ObjectMeta) -> Head {
 
 #[async_trait]
 impl Backend for ObjectBackend {
-    async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError> {
+    async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
+        let body = body.bytes().await?;
         self.write(key, body, PutMode::Overwrite)
             .await
             .map_err(|error| classify(key.as_str(), error))
     }
 
+    async fn spool(&self) -> Result<SpoolWriter, BackendError> {
+        SpoolWriter::in_temp_folder()
+    }
+
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
-        match self.write(key, body, PutMode::Create).await {
+        match self.write(key, body.clone(), PutMode::Create).await {
             Ok(()) => Ok(Created::New),
             Err(object_store::Error::AlreadyExists { .. }) => Ok(Created::Existed),
+            Err(object_store::Error::NotImplemented { .. }) => {
+                self.create_in_steps(key, body).await
+            }
             Err(error) => Err(classify(key.as_str(), error)),
         }
     }
@@ -71,6 +96,9 @@ impl Backend for ObjectBackend {
             Ok((size, body))
         };
         let (size, body) = whole().await.map_err(|error| classify(key.as_str(), error))?;
+        if let Some(body) = body.as_ref().filter(|body| body.len() as u64 != size) {
+            return Err(cut_short(key.as_str(), body.len(), size));
+        }
         body.ok_or_else(|| BackendError::TooLarge { key: key.to_string(), size, max_bytes })
     }
 
@@ -87,6 +115,7 @@ impl Backend for ObjectBackend {
         match ranged().await {
             Ok(ranged) if ranged.bytes.len() as u64 == range.end - range.start => Ok(ranged),
             Ok(ranged) => Err(out_of_range(ranged.size)),
+            Err(error) if is_unreachable(&error) => Err(classify(key.as_str(), error)),
             // Stores say in many ways that a range lies past the end.
             Err(error) => match self.head(key).await {
                 Ok(head) if head.size < range.end => Err(out_of_range(head.size)),
@@ -143,9 +172,9 @@ impl Backend for ObjectBackend {
 
     async fn delete(&self, key: &Key) -> Result<(), BackendError> {
         let gone = async || self.store.delete(&path(key)?).await;
-        match gone().await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(classify(key.as_str(), error)),
+        match gone().await.map_err(|error| classify(key.as_str(), error)) {
+            Err(BackendError::NotFound { .. }) => Ok(()),
+            other => other,
         }
     }
 

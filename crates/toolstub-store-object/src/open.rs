@@ -84,7 +84,9 @@ pub enum OpenError {
     )]
     Credentials,
     /// The way to a bucket that cannot be set up.
-    #[error("cannot set up the way to the bucket")]
+    #[error(
+        "cannot set up the way to the bucket; TLS needs the certificates of the system, or others by SSL_CERT_FILE or AWS_CA_BUNDLE"
+    )]
     S3 {
         /// What went wrong.
         source: BoxError,

@@ -19,7 +19,9 @@ use object_store::ObjectStore;
 use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
-use toolstub_store::{Backend, BackendError, Created, Head, Key, ListOptions, ListPage, Ranged};
+use toolstub_store::{
+    Backend, BackendError, Body, Created, Head, Key, ListOptions, ListPage, Ranged, SpoolWriter,
+};
 
 use crate::error::classify;
 use crate::{ObjectBackend, OpenError, Variables};
@@ -93,22 +95,26 @@ fn install_tls() {
 
 #[async_trait]
 impl Backend for S3Backend {
-    async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError> {
-        if body.len() <= PART {
+    async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
+        if body.size() <= PART {
             return self.objects.put(key, body).await;
         }
-        self.upload(key, &body).await.map_err(|error| classify(key.as_str(), error))
+        self.upload(key, &body).await
+    }
+
+    async fn spool(&self) -> Result<SpoolWriter, BackendError> {
+        SpoolWriter::in_temp_folder()
     }
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
-        if body.len() <= PART {
+        if body.len() as u64 <= PART {
             return self.objects.create(key, body).await;
         }
-        // There is no way to say so for what comes in parts.
-        match self.objects.head(key).await {
+        // There is no way to say it for what comes in parts.
+        match self.head(key).await {
             Ok(_) => Ok(Created::Existed),
             Err(BackendError::NotFound { .. }) => {
-                self.put(key, body).await?;
+                self.put(key, body.into()).await?;
                 Ok(Created::New)
             }
             Err(error) => Err(error),

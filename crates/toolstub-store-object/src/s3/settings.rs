@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::{BackoffConfig, Certificate, ClientOptions, RetryConfig};
+use object_store::{BackoffConfig, Certificate, ClientConfigKey, ClientOptions, RetryConfig};
 use url::{Host, Url};
 
 use crate::{OpenError, Variables};
@@ -57,9 +57,14 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 pub(super) fn builder(bucket: &str, variables: &Variables) -> Result<AmazonS3Builder, OpenError> {
     let variables = Checked(variables);
     variables.check_credentials()?;
+    let by_host = variables.flag(VIRTUAL_HOSTED)?.unwrap_or(false);
+    let endpoint = variables.endpoint(bucket, by_host)?;
+    // Without TLS, a machine that knows no certificates is as good as any.
+    let plain = endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http:"))
+        && variables.0.get(TOKEN_FILE).is_none();
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
-        .with_client_options(variables.client()?)
+        .with_client_options(variables.client(plain)?)
         .with_retry(variables.retry()?)
         .with_checksum_algorithm(object_store::aws::Checksum::SHA256)
         .with_unsigned_payload(variables.flag("AWS_UNSIGNED_PAYLOAD")?.unwrap_or(false))
@@ -75,8 +80,7 @@ pub(super) fn builder(bucket: &str, variables: &Variables) -> Result<AmazonS3Bui
     if let Some(region) = variables.region()? {
         builder = builder.with_region(region);
     }
-    let by_host = variables.flag(VIRTUAL_HOSTED)?.unwrap_or(false);
-    if let Some(endpoint) = variables.endpoint(bucket, by_host)? {
+    if let Some(endpoint) = endpoint {
         builder = builder.with_endpoint(endpoint);
     }
     if let Some(endpoint) = variables.text("AWS_EC2_METADATA_SERVICE_ENDPOINT")? {
@@ -200,7 +204,7 @@ impl<'a> Checked<'a> {
         Err(OpenError::Credentials)
     }
 
-    fn client(&self) -> Result<ClientOptions, OpenError> {
+    fn client(&self, plain: bool) -> Result<ClientOptions, OpenError> {
         let mut options = ClientOptions::new()
             .with_timeout(self.duration("AWS_TIMEOUT")?.unwrap_or(TIMEOUT))
             .with_connect_timeout(self.duration("AWS_CONNECT_TIMEOUT")?.unwrap_or(CONNECT_TIMEOUT))
@@ -217,6 +221,8 @@ impl<'a> Checked<'a> {
             for certificate in certificates {
                 options = options.with_root_certificate(certificate);
             }
+        } else if plain {
+            options = options.with_config(ClientConfigKey::NoSystemCertificates, "true");
         }
         Ok(options)
     }
@@ -277,8 +283,6 @@ fn as_address(value: &str) -> Option<Url> {
 
 #[cfg(test)]
 mod tests {
-    use object_store::ClientConfigKey;
-
     use super::*;
 
     const KEYS: [(&str, &str); 2] = [(ACCESS_KEY, "key"), (SECRET_KEY, "canary")];

@@ -1,19 +1,18 @@
 //! Large objects, in parts.
 
-use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::aws::AmazonS3;
 use object_store::multipart::{MultipartStore as _, PartId};
 use object_store::path::Path;
-use object_store::{ObjectStoreExt as _, PutPayload, Result};
-use toolstub_store::{Backend as _, BackendError, Key};
+use object_store::{ObjectStoreExt as _, PutPayload};
+use toolstub_store::{Backend as _, BackendError, Body, Key};
 
 use super::S3Backend;
 use crate::error::{classify, is_given_up};
 
-/// The size of a part, and the largest object that goes up whole.
-pub(super) const PART: usize = 8 << 20;
-/// How many parts are under way at once: what they hold is held twice.
+/// The size of a part, and the largest object that goes up whole, in bytes.
+pub(super) const PART: u64 = 8 << 20;
+/// How many parts are held at once.
 const AT_ONCE: usize = 2;
 /// How often an upload is begun that somebody else gives up.
 const TRIES: usize = 2;
@@ -22,20 +21,37 @@ const MARK: &str = "toolstub upload\n";
 /// The longest marker, in bytes.
 const MAX_MARKER: u64 = 8 << 10;
 
+/// Why an upload came to no end.
+#[derive(Debug)]
+enum Failure {
+    /// The content could not be read.
+    Content(BackendError),
+    /// The server did not take it.
+    Server(object_store::Error),
+}
+
+impl<E: Into<object_store::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Server(error.into())
+    }
+}
+
 impl S3Backend {
     /// Writes an object in parts.
-    pub(super) async fn upload(&self, key: &Key, body: &Bytes) -> Result<()> {
+    pub(super) async fn upload(&self, key: &Key, body: &Body) -> Result<(), BackendError> {
         let mut tries = 0;
         loop {
             tries += 1;
             match self.upload_once(key, body).await {
-                Err(error) if tries < TRIES && is_given_up(&error) => {}
-                other => return other,
+                Err(Failure::Server(error)) if tries < TRIES && is_given_up(&error) => {}
+                Err(Failure::Server(error)) => return Err(classify(key.as_str(), error)),
+                Err(Failure::Content(error)) => return Err(error),
+                Ok(()) => return Ok(()),
             }
         }
     }
 
-    async fn upload_once(&self, key: &Key, body: &Bytes) -> Result<()> {
+    async fn upload_once(&self, key: &Key, body: &Body) -> Result<(), Failure> {
         let upload = Upload::begin(self, key).await?;
         match upload.send(body).await {
             Ok(parts) => upload.complete(parts).await,
@@ -47,7 +63,7 @@ impl S3Backend {
     }
 
     /// Gives up the upload that a key is the marker of; other keys are none.
-    pub(super) async fn give_up(&self, key: &Key) -> std::result::Result<(), BackendError> {
+    pub(super) async fn give_up(&self, key: &Key) -> Result<(), BackendError> {
         let Some(target) = target_of(key.as_str()) else { return Ok(()) };
         let id = match self.objects.get(key, MAX_MARKER).await {
             Ok(marker) => id_in(&marker),
@@ -72,57 +88,61 @@ struct Upload {
     bucket: AmazonS3,
     path: Path,
     id: String,
-    marker: Path,
+    /// Where word of it stands, if it does.
+    marker: Option<Path>,
     is_over: bool,
 }
 
 impl Upload {
     /// Begins an upload and leaves word of it for whoever comes after a crash.
-    async fn begin(backend: &S3Backend, key: &Key) -> Result<Self> {
+    async fn begin(backend: &S3Backend, key: &Key) -> Result<Self, Failure> {
         let path = backend.path(key)?;
         let bucket = backend.bucket.clone();
         let id = bucket.create_multipart(&path).await?;
-        let marker = Path::parse(format!("{path}#{}", number_of(&id)));
-        let mut upload = Self { bucket, path, id, marker: Path::ROOT, is_over: false };
-        upload.marker = match marker {
-            Ok(marker) => marker,
+        let marker = format!("{path}#{}", number_of(&id));
+        let mut upload = Self { bucket, path, id, marker: None, is_over: false };
+        match upload.leave_word(marker).await {
+            Ok(()) => Ok(upload),
             Err(error) => {
                 upload.abort().await;
-                return Err(error.into());
+                Err(error.into())
             }
-        };
-        let word = PutPayload::from(format!("{MARK}{}\n", upload.id));
-        if let Err(error) = upload.bucket.put(&upload.marker, word).await {
-            upload.abort().await;
-            return Err(error);
         }
-        Ok(upload)
     }
 
-    async fn send(&self, body: &Bytes) -> Result<Vec<PartId>> {
-        let count = body.len().div_ceil(PART);
-        let parts = (0..count).map(|number| {
+    async fn leave_word(&mut self, marker: String) -> object_store::Result<()> {
+        let marker = &*self.marker.insert(Path::parse(marker)?);
+        self.bucket.put(marker, PutPayload::from(format!("{MARK}{}\n", self.id))).await?;
+        Ok(())
+    }
+
+    async fn send(&self, body: &Body) -> Result<Vec<PartId>, Failure> {
+        let parts = (0..body.size().div_ceil(PART)).map(|number| async move {
             let start = number * PART;
-            let part = body.slice(start..body.len().min(start + PART));
-            self.bucket.put_part(&self.path, &self.id, number, part.into())
+            let range = start..body.size().min(start + PART);
+            let part = body.read(range).await.map_err(Failure::Content)?;
+            let sent = self.bucket.put_part(&self.path, &self.id, number as usize, part.into());
+            Ok(sent.await?)
         });
         stream::iter(parts).buffered(AT_ONCE).try_collect().await
     }
 
-    async fn complete(mut self, parts: Vec<PartId>) -> Result<()> {
+    async fn complete(mut self, parts: Vec<PartId>) -> Result<(), Failure> {
         if let Err(error) = self.bucket.complete_multipart(&self.path, &self.id, parts).await {
             self.abort().await;
-            return Err(error);
+            return Err(error.into());
         }
         self.is_over = true;
-        // What stays of the marker, a clean-up removes.
-        let _ = self.bucket.delete(&self.marker).await;
+        if let Some(marker) = &self.marker {
+            // One that stays is left to a clean-up.
+            let _ = self.bucket.delete(marker).await;
+        }
         Ok(())
     }
 
     async fn abort(mut self) {
         self.is_over = true;
-        clean_up(&self.bucket, &self.path, &self.id, &self.marker).await;
+        clean_up(&self.bucket, &self.path, &self.id, self.marker.as_ref()).await;
     }
 }
 
@@ -134,15 +154,19 @@ impl Drop for Upload {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let (bucket, path) = (self.bucket.clone(), self.path.clone());
             let (id, marker) = (self.id.clone(), self.marker.clone());
-            runtime.spawn(async move { clean_up(&bucket, &path, &id, &marker).await });
+            runtime.spawn(async move { clean_up(&bucket, &path, &id, marker.as_ref()).await });
         }
     }
 }
 
 /// Gives an upload up, and then its marker. What does not succeed is left to a clean-up.
-async fn clean_up(bucket: &AmazonS3, path: &Path, id: &String, marker: &Path) {
+async fn clean_up(bucket: &AmazonS3, path: &Path, id: &String, marker: Option<&Path>) {
     let aborted = bucket.abort_multipart(path, id).await;
-    if aborted.is_ok() || aborted.is_err_and(|error| is_given_up(&error)) {
+    let is_gone = match &aborted {
+        Ok(()) => true,
+        Err(error) => is_given_up(error),
+    };
+    if let (true, Some(marker)) = (is_gone, marker) {
         let _ = bucket.delete(marker).await;
     }
 }
