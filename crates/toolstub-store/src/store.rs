@@ -40,7 +40,7 @@ impl ResultStore {
     pub(crate) async fn record(&self, reference: &Ref) -> Result<Option<Record>, StoreError> {
         let key = layout::result(reference).child(layout::METADATA);
         match self.backend.get(&key, MAX_RECORD).await {
-            Ok(json) => Record::from_bytes(reference, &json).map(Some),
+            Ok(json) => Ok(Some(Record::from_bytes(reference, &json)?)),
             Err(BackendError::NotFound { .. }) => Ok(None),
             Err(BackendError::TooLarge { size, .. }) => Err(StoreError::corrupt(
                 reference,

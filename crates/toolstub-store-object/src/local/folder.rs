@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use toolstub_store::{BackendError, Head, Key};
 
+use super::listing::Listings;
+
 /// How many folders are remembered as durable; with more, all are forgotten.
 const MAX_REMEMBERED: usize = 4096;
 /// A temporary file that was written to this recently may belong to a writer at work.
@@ -21,6 +23,7 @@ pub(crate) struct Folder {
     fsync: bool,
     /// Folders whose entry in the folder above is known to be on the disk.
     durable: Mutex<HashSet<PathBuf>>,
+    pub(super) listings: Listings,
 }
 
 impl Folder {
@@ -42,7 +45,7 @@ impl Folder {
                 }
             })?;
         }
-        Ok(Self { root, fsync, durable: Mutex::default() })
+        Ok(Self { root, fsync, durable: Mutex::default(), listings: Listings::default() })
     }
 
     /// The folder's absolute path, without symbolic links.
