@@ -48,7 +48,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{Backend, BackendError, Created, Head, Key, ListOptions, ListPage, Ranged};
+use crate::{
+    Backend, BackendError, Body, Created, Head, Key, ListOptions, ListPage, Ranged, SpoolWriter,
+};
 
 /// What befalls an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +116,8 @@ impl Fault {
 pub enum Operation {
     /// [`Backend::put`].
     Put,
+    /// [`Backend::spool`].
+    Spool,
     /// [`Backend::create`].
     Create,
     /// [`Backend::get`].
@@ -140,7 +144,7 @@ pub struct Met {
     pub fault: Fault,
     /// The operation.
     pub operation: Operation,
-    /// The key or folder that it was for; `/` for the root.
+    /// The key or folder that it was for; `/` for the root, and for a spool.
     pub key: String,
 }
 
@@ -343,9 +347,13 @@ fn spoil_bytes(fault: Fault, bytes: Bytes) -> Bytes {
 
 #[async_trait]
 impl Backend for FaultyBackend {
-    async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError> {
+    async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
         let done = self.inner.put(key, body);
         self.operate(Operation::Put, key.as_str(), done, |_, ()| ()).await
+    }
+
+    async fn spool(&self) -> Result<SpoolWriter, BackendError> {
+        self.operate(Operation::Spool, "/", self.inner.spool(), |_, writer| writer).await
     }
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {

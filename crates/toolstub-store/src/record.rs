@@ -123,12 +123,6 @@ pub(crate) struct Unreadable {
     pub(crate) is_worthless: bool,
 }
 
-impl From<Unreadable> for StoreError {
-    fn from(unreadable: Unreadable) -> Self {
-        unreadable.error
-    }
-}
-
 /// Whether what does not parse is the record of a version to come.
 fn is_of_a_later_version(json: &[u8]) -> bool {
     #[derive(Deserialize)]

@@ -6,13 +6,14 @@ use toolstub_core::{
 };
 
 use crate::record::Record;
-use crate::{BackendError, Created, Key, Original, ResultStore, StoreError, layout};
+use crate::store::Found;
+use crate::{BackendError, Body, Created, Key, Original, ResultStore, StoreError, layout};
 
 /// How often a commit is tried where the backend's answers make no sense.
 const COMMIT_TRIES: usize = 3;
 
 /// How much of what is stored is compared at a time, in bytes.
-const COMPARED: usize = 8 << 20;
+const COMPARED: u64 = 8 << 20;
 
 /// What is to be known of an original, beside what its bytes tell.
 ///
@@ -78,7 +79,7 @@ impl WriteRequest {
             peer_id: self.peer_id,
             created_at: self.created_at,
             original_chars: original.chars(),
-            original_bytes: original.bytes().len() as u64,
+            original_bytes: original.size(),
             line_count: original.lines(),
             preview_chars: self.preview_chars.min(original.chars()),
             sha256: original.sha256(),
@@ -110,12 +111,11 @@ impl ResultStore {
         let folder = layout::result(&reference);
         let output = folder.child(layout::OUTPUT);
 
-        if let Some(first) = self.record(&reference).await? {
-            check_same(&first, original, &reference)?;
-            // What is promised must be readable.
-            first.index(&reference)?;
+        let found = self.look_up(&reference).await?;
+        let is_ruined = !matches!(found, Found::Nothing);
+        if let Some(first) = readable(found, original, &reference)? {
             if !self.holds(&output, original).await? {
-                self.backend.put(&output, original.bytes().clone()).await?;
+                self.backend.put(&output, original.body().clone()).await?;
             }
             // The first writer may have died between making the record visible and durable.
             self.backend.flush(&folder).await?;
@@ -126,7 +126,8 @@ impl ResultStore {
         let record = Record::new(metadata, original.index());
         let json = record.to_bytes(&reference)?;
         self.put_output(&output, original).await?;
-        let (committed, fresh) = self.commit(&reference, &record, json, original).await?;
+        let (committed, fresh) =
+            self.commit(&reference, &record, json, original, is_ruined).await?;
         // A clean-up may have taken the output for a leftover just before the commit.
         self.ensure_output(&output, original).await?;
         if !fresh {
@@ -139,28 +140,31 @@ impl ResultStore {
     }
 
     async fn put_output(&self, key: &Key, original: &Original) -> Result<(), BackendError> {
-        match self.backend.create(key, original.bytes().clone()).await {
-            Ok(Created::New) => return Ok(()),
-            Err(error) if error.is_lasting() => return Err(error),
-            // What is there may be the leftover of a crash. The bytes are the same by the id; to
-            // write them again makes them whole, and young enough for a clean-up to spare.
-            Ok(Created::Existed) | Err(_) => {}
+        if let Body::Bytes(bytes) = original.body() {
+            match self.backend.create(key, bytes.clone()).await {
+                Ok(Created::New) => return Ok(()),
+                Err(error) if error.is_lasting() => return Err(error),
+                // What is there may be the leftover of a crash. The bytes are the same by the id;
+                // to write them again makes them whole, and young enough for a clean-up to spare.
+                Ok(Created::Existed) | Err(_) => {}
+            }
         }
-        self.backend.put(key, original.bytes().clone()).await
+        self.backend.put(key, original.body().clone()).await
     }
 
     /// Whether what is stored is the content, byte for byte: a promise is not renewed over damage
     /// while the good bytes are at hand.
     async fn holds(&self, key: &Key, original: &Original) -> Result<bool, BackendError> {
-        let bytes = original.bytes();
+        let size = original.size();
         match self.backend.head(key).await {
-            Ok(head) if head.size == bytes.len() as u64 => {}
+            Ok(head) if head.size == size => {}
             Ok(_) | Err(BackendError::NotFound { .. }) => return Ok(false),
             Err(error) => return Err(error),
         }
         let mut start = 0;
-        for part in bytes.chunks(COMPARED) {
-            let end = start + part.len() as u64;
+        while start < size {
+            let end = size.min(start + COMPARED);
+            let part = original.body().read(start..end).await?;
             match self.backend.get_range(key, start..end).await {
                 Ok(stored) if stored.bytes == part => start = end,
                 Ok(_) | Err(BackendError::NotFound { .. } | BackendError::OutOfRange { .. }) => {
@@ -174,11 +178,10 @@ impl ResultStore {
 
     /// Puts the output again unless it is there in its full length.
     async fn ensure_output(&self, key: &Key, original: &Original) -> Result<(), BackendError> {
-        let size = original.bytes().len() as u64;
         match self.backend.head(key).await {
-            Ok(head) if head.size == size => Ok(()),
+            Ok(head) if head.size == original.size() => Ok(()),
             Ok(_) | Err(BackendError::NotFound { .. }) => {
-                self.backend.put(key, original.bytes().clone()).await
+                self.backend.put(key, original.body().clone()).await
             }
             Err(error) => Err(error),
         }
@@ -188,25 +191,36 @@ impl ResultStore {
     /// it so.
     ///
     /// No answer of `create` is trusted but success: it may say that there is a record where the
-    /// first of two tries of a request made it, or fail after having made it.
+    /// first of two tries of a request made it, or fail after having made it. `is_ruined` says that
+    /// there was one already, which nobody could read.
     async fn commit(
         &self,
         reference: &Ref,
         record: &Record,
         json: Bytes,
         original: &Original,
+        is_ruined: bool,
     ) -> Result<(Record, bool), StoreError> {
         let key = layout::result(reference).child(layout::METADATA);
         let mut failure = None;
+        // How many looks in a row found a record that nobody can read. It is written again after
+        // two, so that no good one is lost for one wrong answer of the backend's.
+        let mut ruins = u32::from(is_ruined);
         for _ in 0..COMMIT_TRIES {
-            match self.backend.create(&key, json.clone()).await {
+            let made = if ruins > 1 {
+                self.backend.put(&key, json.clone().into()).await.map(|()| Created::New)
+            } else {
+                self.backend.create(&key, json.clone()).await
+            };
+            match made {
                 Ok(Created::New) => return Ok((record.clone(), true)),
                 Ok(Created::Existed) => {}
                 Err(error) if error.is_lasting() => return Err(error.into()),
                 Err(error) => failure = Some(error),
             }
-            if let Some(visible) = self.record(reference).await? {
-                check_same(&visible, original, reference)?;
+            let found = self.look_up(reference).await?;
+            ruins = if matches!(found, Found::Nothing) { 0 } else { ruins + 1 };
+            if let Some(visible) = readable(found, original, reference)? {
                 return Ok((visible, false));
             }
         }
@@ -214,6 +228,23 @@ impl ResultStore {
             || StoreError::corrupt(reference, "metadata.json is there and cannot be found"),
             StoreError::from,
         ))
+    }
+}
+
+/// The record that the original can be read by; `None` where there is none, or nothing that anybody
+/// could read.
+fn readable(
+    found: Found,
+    original: &Original,
+    reference: &Ref,
+) -> Result<Option<Record>, StoreError> {
+    match found {
+        Found::Record(record) => {
+            check_same(&record, original, reference)?;
+            // What is promised must be readable.
+            Ok(record.index(reference).is_ok().then_some(*record))
+        }
+        Found::Nothing | Found::Worthless(_) => Ok(None),
     }
 }
 
