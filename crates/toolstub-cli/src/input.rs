@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::failure::Failure;
+use crate::interrupt::Reader;
 
 /// Inputs of at least so many bytes, or of unknown length, show how far they are.
 const LONG: u64 = 16 << 20;
@@ -22,7 +23,7 @@ pub(crate) struct Input {
 /// Reads at most `cap` bytes of a file, or of standard input where it is `-`, and counts the rest.
 pub(crate) fn read(path: &Path, cap: u64) -> Result<Input, Failure> {
     let (name, input) = if path == Path::new("-") {
-        ("standard input".to_owned(), read_all(io::stdin().lock(), None, cap))
+        ("standard input".to_owned(), read_all(io::stdin(), None, cap))
     } else {
         let file = File::open(path);
         let input = file.and_then(|file| {
@@ -35,13 +36,17 @@ pub(crate) fn read(path: &Path, cap: u64) -> Result<Input, Failure> {
     input.with_context(|| format!("cannot read {name}")).map_err(Failure::input)
 }
 
-fn read_all(source: impl Read, length: Option<u64>, cap: u64) -> io::Result<Input> {
+fn read_all(
+    source: impl Read + Send + 'static,
+    length: Option<u64>,
+    cap: u64,
+) -> io::Result<Input> {
     let mut content = Vec::new();
     // Room for one byte more lets the end be seen without the buffer growing.
     let room = length.unwrap_or(0).min(cap).saturating_add(1);
     content.try_reserve_exact(usize::try_from(room).unwrap_or(usize::MAX))?;
     let bar = progress(length);
-    let mut source = bar.wrap_read(source);
+    let mut source = bar.wrap_read(Reader::new(source)?);
     source.by_ref().take(cap).read_to_end(&mut content)?;
     let unread = io::copy(&mut source, &mut io::sink())?;
     bar.finish_and_clear();
