@@ -1,10 +1,9 @@
-//! Reading a tool result whole.
+//! Reading a tool result.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::failure::Failure;
@@ -13,44 +12,74 @@ use crate::interrupt::Reader;
 /// Inputs of at least so many bytes, or of unknown length, show how far they are.
 const LONG: u64 = 16 << 20;
 
-/// A tool result, as much of it as was asked for.
-pub(crate) struct Input {
-    pub(crate) content: Vec<u8>,
-    /// How many bytes followed.
-    pub(crate) unread: u64,
-}
+/// How much is read at once, in bytes.
+const PIECE: usize = 256 << 10;
 
-/// Reads at most `cap` bytes of a file, or of standard input where it is `-`, and counts the rest.
-pub(crate) fn read(path: &Path, cap: u64) -> Result<Input, Failure> {
-    let (name, input) = if path == Path::new("-") {
-        ("standard input".to_owned(), read_all(io::stdin(), None, cap))
-    } else {
-        let file = File::open(path);
-        let input = file.and_then(|file| {
-            let metadata = file.metadata()?;
-            let length = metadata.is_file().then_some(metadata.len());
-            read_all(file, length, cap)
-        });
-        (path.display().to_string(), input)
-    };
-    input.with_context(|| format!("cannot read {name}")).map_err(Failure::input)
-}
-
-fn read_all(
-    source: impl Read + Send + 'static,
-    length: Option<u64>,
-    cap: u64,
-) -> io::Result<Input> {
+/// Reads a file, or standard input where it is `-`, into memory.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut content = Vec::new();
+    let mut input = Input::open(path)?;
     // Room for one byte more lets the end be seen without the buffer growing.
-    let room = length.unwrap_or(0).min(cap).saturating_add(1);
-    content.try_reserve_exact(usize::try_from(room).unwrap_or(usize::MAX))?;
-    let bar = progress(length);
-    let mut source = bar.wrap_read(Reader::new(source)?);
-    source.by_ref().take(cap).read_to_end(&mut content)?;
-    let unread = io::copy(&mut source, &mut io::sink())?;
-    bar.finish_and_clear();
-    Ok(Input { content, unread })
+    let room = input.length.unwrap_or(0).saturating_add(1);
+    let room = content.try_reserve_exact(usize::try_from(room).unwrap_or(usize::MAX));
+    let read = room.map_err(io::Error::other).and_then(|()| input.source.read_to_end(&mut content));
+    read.map_err(|error| input.failure(error))?;
+    input.bar.finish_and_clear();
+    Ok(content)
+}
+
+/// A tool result that is read piece by piece.
+pub(crate) struct Input {
+    name: String,
+    length: Option<u64>,
+    bar: ProgressBar,
+    source: Box<dyn Read>,
+    buffer: Vec<u8>,
+}
+
+impl Input {
+    /// Opens a file, or standard input where the path is `-`.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let is_stdin = path == Path::new("-");
+        let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+        let opened = || -> io::Result<(Option<u64>, Box<dyn Read>)> {
+            if is_stdin {
+                return Ok((None, Box::new(Reader::new(io::stdin())?)));
+            }
+            let file = File::open(path)?;
+            let metadata = file.metadata()?;
+            Ok((metadata.is_file().then_some(metadata.len()), Box::new(Reader::new(file)?)))
+        };
+        let (length, source) = opened().map_err(|error| unreadable(&name, error))?;
+        let bar = progress(length);
+        let source = Box::new(bar.wrap_read(source));
+        Ok(Self { name, length, bar, source, buffer: Vec::new() })
+    }
+
+    /// The next piece; an empty one is the end.
+    pub(crate) fn piece(&mut self) -> Result<&[u8], Failure> {
+        self.buffer.resize(PIECE, 0);
+        loop {
+            match self.source.read(&mut self.buffer) {
+                Ok(length) => {
+                    if length == 0 {
+                        self.bar.finish_and_clear();
+                    }
+                    return Ok(&self.buffer[..length]);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failure(error)),
+            }
+        }
+    }
+
+    fn failure(&self, error: io::Error) -> Failure {
+        unreadable(&self.name, error)
+    }
+}
+
+fn unreadable(name: &str, error: io::Error) -> Failure {
+    Failure::input(anyhow::Error::new(error).context(format!("cannot read {name}")))
 }
 
 /// A bar on standard error, only where that is a terminal and the input is long.

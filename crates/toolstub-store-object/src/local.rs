@@ -3,7 +3,7 @@
 //! Objects are written, published and read by `object_store`: a temporary file beside the target,
 //! flushed, then renamed or linked into place. What it leaves open is done here: who may read
 //! the files, symbolic links and special files, listings in order and by the page, leftovers that it
-//! hides, and empty folders.
+//! hides, empty folders, and the spools of streams, whose files are moved into place.
 
 mod folder;
 mod listing;
@@ -16,7 +16,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use object_store::local::LocalFileSystem;
-use toolstub_store::{Backend, BackendError, Created, Head, Key, ListOptions, ListPage, Ranged};
+use toolstub_store::{
+    Backend, BackendError, Body, Created, Head, Key, ListOptions, ListPage, Ranged, SpoolWriter,
+};
 
 use crate::{ObjectBackend, OpenError, OpenOptions};
 use folder::Folder;
@@ -56,17 +58,23 @@ impl LocalBackend {
     }
 
     /// Writes into a folder that is made first, and makes the file private.
-    async fn write(&self, key: &Key, body: Bytes, how: Write) -> Result<Created, BackendError> {
+    async fn write(&self, key: &Key, what: Write) -> Result<Created, BackendError> {
         let mut tries = 0;
         loop {
             tries += 1;
             let prepared = self.blocking(key, Folder::prepare).await;
-            let written = match (prepared, how) {
+            let written = match (prepared, &what) {
                 (Err(error), _) => Err(error),
-                (Ok(()), Write::Put) => {
+                (Ok(()), Write::Put(Body::Spool(spool))) => {
+                    let spool = spool.clone();
+                    let moved =
+                        self.blocking(key, move |folder, key| folder.move_in(key, &spool)).await;
+                    moved.map(|()| Created::New)
+                }
+                (Ok(()), Write::Put(body)) => {
                     self.objects.put(key, body.clone()).await.map(|()| Created::New)
                 }
-                (Ok(()), Write::Create) => self.create_or_put(key, body.clone()).await,
+                (Ok(()), Write::Create(body)) => self.create_or_put(key, body.clone()).await,
             };
             match written {
                 Err(BackendError::NotFound { .. }) if tries < TRIES => {}
@@ -93,7 +101,7 @@ impl LocalBackend {
         match self.head(key).await {
             Ok(_) => Ok(Created::Existed),
             Err(BackendError::NotFound { .. }) => {
-                self.objects.put(key, body).await?;
+                self.objects.put(key, body.into()).await?;
                 Ok(Created::New)
             }
             Err(error) => Err(error),
@@ -108,21 +116,29 @@ fn links_are_missing(error: &BackendError) -> bool {
     io.is_some_and(|io| io.kind() == io::ErrorKind::Unsupported || io.raw_os_error() == Some(EPERM))
 }
 
-/// How an object is written.
-#[derive(Debug, Clone, Copy)]
+/// What is written, and how.
+#[derive(Debug)]
 enum Write {
-    Put,
-    Create,
+    Put(Body),
+    Create(Bytes),
 }
 
 #[async_trait]
 impl Backend for LocalBackend {
-    async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError> {
-        self.write(key, body, Write::Put).await.map(|_| ())
+    async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
+        self.write(key, Write::Put(body)).await.map(|_| ())
+    }
+
+    async fn spool(&self) -> Result<SpoolWriter, BackendError> {
+        let folder = Arc::clone(&self.folder);
+        let run = tokio::task::spawn_blocking(move || folder.spool()).await;
+        run.unwrap_or_else(|error| {
+            Err(BackendError::Other { key: "/".to_owned(), source: error.into() })
+        })
     }
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
-        self.write(key, body, Write::Create).await
+        self.write(key, Write::Create(body)).await
     }
 
     async fn get(&self, key: &Key, max_bytes: u64) -> Result<Bytes, BackendError> {

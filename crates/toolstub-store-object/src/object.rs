@@ -12,8 +12,8 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
 };
 use toolstub_store::{
-    Backend, BackendError, BoxError, Created, Depth, Entry, Head, Key, ListOptions, ListPage,
-    Ranged,
+    Backend, BackendError, Body, BoxError, Created, Depth, Entry, Head, Key, ListOptions, ListPage,
+    Ranged, SpoolWriter,
 };
 
 /// Keeps objects in an object store whose writes are durable and whose listings are in order.
@@ -74,8 +74,13 @@ fn head(meta: &ObjectMeta) -> Head {
 
 #[async_trait]
 impl Backend for ObjectBackend {
-    async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError> {
+    async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
+        let body = body.bytes().await?;
         self.write(key, body, PutMode::Overwrite).await.map_err(|error| classify(key, error))
+    }
+
+    async fn spool(&self) -> Result<SpoolWriter, BackendError> {
+        SpoolWriter::in_temp_folder()
     }
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {

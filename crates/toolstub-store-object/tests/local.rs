@@ -392,3 +392,31 @@ async fn many_entries_are_listed_by_the_page() {
     assert!(markers.is_sorted());
     assert_eq!(markers.len(), 3000);
 }
+
+#[tokio::test]
+async fn the_spool_of_a_dead_process_is_collected() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let mut intake = store.intake(DEFAULT_HARD_CAP);
+    let content = "a line of nineteen\n".repeat(700_000);
+    intake.push(content.as_bytes()).await.unwrap();
+    let spools = || tree(root.path()).into_iter().filter(|path| path.starts_with("spool-")).count();
+    assert_eq!(spools(), 1, "{:?}", tree(root.path()));
+    let original = intake.finish().await.unwrap();
+    let request = WriteRequest::new(session("s"), synopsis(), "2026-01-02T03:04:05Z");
+    let receipt = store.write(&original, request).await.unwrap();
+    assert_eq!(spools(), 0, "it was moved into its place");
+    let output = root
+        .path()
+        .join(format!("sessions/s/tool-results/{}/output.txt", receipt.reference().id()));
+    assert_eq!(fs::read_to_string(&output).unwrap(), content);
+    assert_eq!(fs::metadata(&output).unwrap().permissions().mode() & 0o777, 0o600);
+
+    fs::write(root.path().join("spool-dead#1"), "x").unwrap();
+    let now = std::time::SystemTime::now();
+    let young = store.gc(&CollectRequest::new(now)).await.unwrap();
+    assert_eq!((young.objects, spools()), (0, 1));
+    let tomorrow = now + Duration::from_secs(25 * 60 * 60);
+    let old = store.gc(&CollectRequest::new(tomorrow)).await.unwrap();
+    assert_eq!((old.objects, old.bytes, spools()), (1, 1, 0));
+}

@@ -1,7 +1,9 @@
 //! What a store needs of the place where it keeps its bytes.
 
+mod body;
 mod error;
 mod key;
+mod spool;
 
 use std::fmt;
 use std::ops::Range;
@@ -10,8 +12,10 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+pub use body::Body;
 pub use error::{BackendError, BoxError};
 pub use key::{InvalidKey, Key};
+pub use spool::{Spool, SpoolWriter};
 
 /// A place that keeps objects under keys.
 ///
@@ -31,7 +35,14 @@ pub use key::{InvalidKey, Key};
 #[async_trait]
 pub trait Backend: fmt::Debug + Send + Sync {
     /// Writes an object, in place of the one that is there. Idempotent.
-    async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError>;
+    ///
+    /// A body that is a spool may be large: it is read in parts, or its file is moved into place.
+    async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError>;
+
+    /// An empty spool, for a stream that will be [`put`](Self::put) here.
+    ///
+    /// [`SpoolWriter::in_temp_folder`] suits wherever a file cannot be moved into place.
+    async fn spool(&self) -> Result<SpoolWriter, BackendError>;
 
     /// Writes an object unless there is one. The answer says which it was.
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError>;

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::{
-    BackendError, Depth, Entry, Head, ListOptions, Removed, ResultStore, StoreError, layout,
+    BackendError, Depth, Entry, Head, Key, ListOptions, Removed, ResultStore, StoreError, layout,
 };
 
 /// How many keys are asked for at once.
@@ -83,7 +83,37 @@ impl ResultStore {
         if !request.dry_run {
             self.backend.prune(&layout::sessions()).await?;
         }
+        self.remove_spools(request, &mut removed).await?;
         Ok(removed)
+    }
+
+    /// Removes the spools of processes that died; they stand at the root.
+    async fn remove_spools(
+        &self,
+        request: &CollectRequest,
+        removed: &mut Removed,
+    ) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let options = ListOptions { folder: None, depth: Depth::Children, after, limit: PAGE };
+            let page = self.backend.list(options).await?;
+            for entry in &page.entries {
+                let Entry::Object { name, head } = entry else { continue };
+                let Ok(key) = Key::new(name) else { continue };
+                if !layout::is_temporary(name) || !request.is_due(*head) {
+                    continue;
+                }
+                if !request.dry_run {
+                    self.backend.delete(&key).await?;
+                }
+                removed.objects += 1;
+                removed.bytes += head.size;
+            }
+            match page.entries.last() {
+                Some(last) if page.more => after = Some(last.marker()),
+                _ => return Ok(()),
+            }
+        }
     }
 
     /// Whether an output has got its record since it was listed.

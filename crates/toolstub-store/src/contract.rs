@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::future::join_all;
 
-use crate::{Backend, BackendError, Created, Depth, Entry, Key, ListOptions};
+use crate::{Backend, BackendError, Body, Created, Depth, Entry, Key, ListOptions};
 
 /// Runs the suite. Each part asks for a backend that holds nothing.
 ///
@@ -24,6 +24,7 @@ use crate::{Backend, BackendError, Created, Depth, Entry, Key, ListOptions};
 /// With what was found, if the backend breaks the contract.
 pub async fn check(fresh: impl Fn() -> Arc<dyn Backend>) {
     objects_come_back(&*fresh()).await;
+    spools_are_put(&*fresh()).await;
     put_replaces(&*fresh()).await;
     create_does_not_replace(&*fresh()).await;
     one_of_many_creators_wins(&*fresh()).await;
@@ -46,7 +47,7 @@ fn done<T>(what: &str, result: Result<T, BackendError>) -> T {
 }
 
 async fn put(backend: &dyn Backend, name: &str, body: &'static [u8]) {
-    done(name, backend.put(&key(name), Bytes::from_static(body)).await);
+    done(name, backend.put(&key(name), body.into()).await);
 }
 
 async fn get(backend: &dyn Backend, name: &str) -> Bytes {
@@ -60,11 +61,37 @@ async fn objects_come_back(backend: &dyn Backend) {
         [("a", Vec::new()), ("a%3Ab/c.d/é e/output.txt", every_byte), ("large/output.txt", large)]
     {
         let body = Bytes::from(body);
-        done(name, backend.put(&key(name), body.clone()).await);
+        done(name, backend.put(&key(name), body.clone().into()).await);
         assert!(get(backend, name).await == body, "{name} came back changed");
         let head = done(name, backend.head(&key(name)).await);
         assert_eq!(head.size, body.len() as u64, "the size of {name}");
     }
+}
+
+async fn spools_are_put(backend: &dyn Backend) {
+    let part = Bytes::from((0..=255).cycle().take(3 << 20).collect::<Vec<u8>>());
+    for (name, parts) in [("none/output.txt", 0), ("some/output.txt", 1), ("a/b.txt", 6)] {
+        let mut writer = done("a spool", backend.spool().await);
+        for _ in 0..parts {
+            done("append", writer.append(part.clone()).await);
+        }
+        let spool = done("finish", writer.finish());
+        let body = part.repeat(parts);
+        // Putting is repeated where it is doubtful, and replaces.
+        for _ in 0..2 {
+            done(name, backend.put(&key(name), Body::Spool(spool.clone())).await);
+            assert!(get(backend, name).await == body, "{name} came back changed");
+            put(backend, name, b"other").await;
+        }
+        done(name, backend.put(&key(name), Body::Spool(spool.clone())).await);
+        drop(spool);
+        assert!(get(backend, name).await == body, "{name} went with its spool");
+        done("delete", backend.delete(&key(name)).await);
+    }
+    let mut given_up = done("a spool", backend.spool().await);
+    done("append", given_up.append(part).await);
+    drop(given_up);
+    assert_eq!(list(backend, None, Depth::All, 9).await, [""; 0], "a spool left something behind");
 }
 
 async fn put_replaces(backend: &dyn Backend) {

@@ -38,6 +38,9 @@ pub enum StoreError {
         /// The folder.
         folder: String,
     },
+    /// The content could not be read from where it comes.
+    #[error("cannot read what is to be stored")]
+    Input(#[source] std::io::Error),
     /// A request that makes no sense.
     #[error("{field} {given} is not accepted; {expected}")]
     Invalid {

@@ -85,7 +85,8 @@ pub(crate) fn role(name: &str) -> Role<'_> {
     }
 }
 
-fn is_temporary(name: &str) -> bool {
+/// Whether a name is one that only a backend gives, for temporary files.
+pub(crate) fn is_temporary(name: &str) -> bool {
     name.rsplit_once('#').is_some_and(|(_, number)| {
         !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
     })

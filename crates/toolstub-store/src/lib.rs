@@ -39,6 +39,7 @@ mod collect;
 pub mod contract;
 mod error;
 mod index;
+mod intake;
 mod layout;
 mod list;
 mod memory;
@@ -57,11 +58,12 @@ mod walk;
 mod write;
 
 pub use backend::{
-    Backend, BackendError, BoxError, Created, Depth, Entry, Head, InvalidKey, Key, ListOptions,
-    ListPage, Ranged,
+    Backend, BackendError, Body, BoxError, Created, Depth, Entry, Head, InvalidKey, Key,
+    ListOptions, ListPage, Ranged, Spool, SpoolWriter,
 };
 pub use collect::CollectRequest;
 pub use error::StoreError;
+pub use intake::Intake;
 pub use list::{ListAnswer, ListRequest, Listed};
 pub use memory::MemoryBackend;
 pub use original::{DEFAULT_HARD_CAP, Original};

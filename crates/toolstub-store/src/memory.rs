@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::{
-    Backend, BackendError, Created, Depth, Entry, Head, Key, ListOptions, ListPage, Ranged,
+    Backend, BackendError, Body, Created, Depth, Entry, Head, Key, ListOptions, ListPage, Ranged,
+    SpoolWriter,
 };
 
 /// Keeps objects in memory, as long as the process lives.
@@ -57,9 +58,14 @@ impl MemoryBackend {
 
 #[async_trait]
 impl Backend for MemoryBackend {
-    async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError> {
+    async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
+        let body = body.bytes().await?;
         self.write().insert(key.as_str().to_owned(), Object::new(body));
         Ok(())
+    }
+
+    async fn spool(&self) -> Result<SpoolWriter, BackendError> {
+        Ok(SpoolWriter::in_memory())
     }
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use sha2::Digest as _;
 use toolstub_core::{Sha256, ToolResultId};
 
-use crate::chars;
 use crate::index::{BLOCK, BlockIndex, IndexBuilder};
+use crate::{Body, chars};
 
 /// The most bytes of a result that are kept where nobody says otherwise: 1 GiB.
 pub const DEFAULT_HARD_CAP: u64 = 1 << 30;
@@ -13,24 +13,23 @@ pub const DEFAULT_HARD_CAP: u64 = 1 << 30;
 /// The content of a tool result as it will be kept: cut at the hard cap, hashed, counted, indexed.
 ///
 /// Make it before the synopsis, which must describe what is kept; then write it. The content is
-/// gone over once.
+/// gone over once. Of a content that is not at hand whole,
+/// [`ResultStore::intake`](crate::ResultStore::intake) makes one.
 ///
 /// ```
 /// use toolstub_store::Original;
 ///
 /// let original = Original::new("naïve", 4);
-/// assert_eq!(original.bytes(), "naï".as_bytes());
+/// assert_eq!(original.size(), 4);
 /// assert_eq!((original.chars(), original.not_stored_bytes()), (3, 2));
 /// // A character is never cut.
-/// assert_eq!(Original::new("naïve", 3).bytes(), "na".as_bytes());
+/// assert_eq!(Original::new("naïve", 3).size(), 2);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Original {
-    bytes: Bytes,
+    body: Body,
     not_stored_bytes: u64,
-    sha256: Sha256,
-    lines: u64,
-    index: BlockIndex,
+    measured: Measured,
 }
 
 impl Original {
@@ -42,35 +41,24 @@ impl Original {
             let cut = chars::floor(&bytes, hard_cap as usize);
             bytes.truncate(cut);
         }
-        // Block by block, so that each measure after the first finds its bytes in the cache.
-        let mut hasher = sha2::Sha256::new();
-        let mut builder = IndexBuilder::default();
-        for block in bytes.chunks(BLOCK) {
-            hasher.update(block);
-            builder.update(block);
-        }
-        let index = builder.finish();
-        let open_line = bytes.last().is_some_and(|&byte| byte != b'\n');
-        Self {
-            not_stored_bytes: given - bytes.len() as u64,
-            sha256: Sha256::from_bytes(hasher.finalize().into()),
-            lines: index.line_feeds() + u64::from(open_line),
-            index,
-            bytes,
-        }
+        let mut measure = Measure::default();
+        measure.update(&bytes);
+        let not_stored_bytes = given - bytes.len() as u64;
+        Self::measured(bytes.into(), measure, not_stored_bytes)
     }
 
-    /// States that `unread` further bytes followed the content, too far over the hard cap to be
-    /// worth holding.
-    #[must_use]
-    pub fn followed_by(mut self, unread: u64) -> Self {
-        self.not_stored_bytes += unread;
-        self
+    pub(crate) fn measured(body: Body, measure: Measure, not_stored_bytes: u64) -> Self {
+        Self { body, not_stored_bytes, measured: measure.finish() }
+    }
+
+    /// What is kept.
+    pub fn body(&self) -> &Body {
+        &self.body
     }
 
     /// The bytes that are kept.
-    pub fn bytes(&self) -> &Bytes {
-        &self.bytes
+    pub fn size(&self) -> u64 {
+        self.body.size()
     }
 
     /// How many bytes are over the hard cap and not kept.
@@ -80,26 +68,63 @@ impl Original {
 
     /// The SHA-256 of what is kept.
     pub fn sha256(&self) -> Sha256 {
-        self.sha256
+        self.measured.sha256
     }
 
     /// The characters of what is kept.
     pub fn chars(&self) -> u64 {
-        self.index.chars()
+        self.measured.index.chars()
     }
 
     /// The lines of what is kept.
     pub fn lines(&self) -> u64 {
-        self.lines
+        self.measured.lines
     }
 
     /// The id under which a tool call's result with this content is kept.
     pub fn id(&self, tool_id: &str) -> ToolResultId {
-        ToolResultId::for_content(Some(tool_id), &self.sha256)
+        ToolResultId::for_content(Some(tool_id), &self.measured.sha256)
     }
 
     pub(crate) fn index(&self) -> &BlockIndex {
-        &self.index
+        &self.measured.index
+    }
+}
+
+/// What is measured while a content goes by.
+#[derive(Debug, Default)]
+pub(crate) struct Measure {
+    hasher: sha2::Sha256,
+    index: IndexBuilder,
+    last: Option<u8>,
+}
+
+#[derive(Debug, Clone)]
+struct Measured {
+    sha256: Sha256,
+    lines: u64,
+    index: BlockIndex,
+}
+
+impl Measure {
+    /// Takes the next piece.
+    pub(crate) fn update(&mut self, piece: &[u8]) {
+        // Block by block, so that each measure after the first finds its bytes in the cache.
+        for block in piece.chunks(BLOCK) {
+            self.hasher.update(block);
+            self.index.update(block);
+        }
+        self.last = piece.last().copied().or(self.last);
+    }
+
+    fn finish(self) -> Measured {
+        let index = self.index.finish();
+        let open_line = self.last.is_some_and(|byte| byte != b'\n');
+        Measured {
+            sha256: Sha256::from_bytes(self.hasher.finalize().into()),
+            lines: index.line_feeds() + u64::from(open_line),
+            index,
+        }
     }
 }
 
@@ -124,10 +149,10 @@ mod tests {
         let all = "a漢\u{80}".as_bytes();
         for (cap, kept) in [(0, 0), (1, 1), (2, 1), (3, 1), (4, 4), (5, 4), (6, 6), (9, 6)] {
             let original = Original::new(all, cap);
-            assert_eq!(original.bytes().len(), kept, "{cap}");
-            assert_eq!(original.not_stored_bytes(), (all.len() - kept) as u64);
+            assert_eq!(original.size(), kept, "{cap}");
+            assert_eq!(original.not_stored_bytes(), all.len() as u64 - kept);
         }
         // Stray continuation bytes are characters of their own.
-        assert_eq!(Original::new(&b"\x80\x80\x80\x80\x80"[..], 4).bytes().len(), 4);
+        assert_eq!(Original::new(&b"\x80\x80\x80\x80\x80"[..], 4).size(), 4);
     }
 }

@@ -83,7 +83,7 @@ impl ResultStore {
         let (failed, warning) = (CheckStatus::Failed, CheckStatus::Warning);
 
         let write = |error| ("write", error);
-        self.backend.put(&key, body.clone()).await.map_err(write)?;
+        self.backend.put(&key, body.clone().into()).await.map_err(write)?;
         note("write", true, failed, "objects can be written", "");
 
         let read = |error| ("read", error);

@@ -6,13 +6,13 @@ use toolstub_core::{
 };
 
 use crate::record::Record;
-use crate::{BackendError, Created, Key, Original, ResultStore, StoreError, layout};
+use crate::{BackendError, Body, Created, Key, Original, ResultStore, StoreError, layout};
 
 /// How often a commit is tried where the backend's answers make no sense.
 const COMMIT_TRIES: usize = 3;
 
 /// How much of what is stored is compared at a time, in bytes.
-const COMPARED: usize = 8 << 20;
+const COMPARED: u64 = 8 << 20;
 
 /// What is to be known of an original, beside what its bytes tell.
 ///
@@ -78,7 +78,7 @@ impl WriteRequest {
             peer_id: self.peer_id,
             created_at: self.created_at,
             original_chars: original.chars(),
-            original_bytes: original.bytes().len() as u64,
+            original_bytes: original.size(),
             line_count: original.lines(),
             preview_chars: self.preview_chars.min(original.chars()),
             sha256: original.sha256(),
@@ -115,7 +115,7 @@ impl ResultStore {
             // What is promised must be readable.
             first.index(&reference)?;
             if !self.holds(&output, original).await? {
-                self.backend.put(&output, original.bytes().clone()).await?;
+                self.backend.put(&output, original.body().clone()).await?;
             }
             // The first writer may have died between making the record visible and durable.
             self.backend.flush(&folder).await?;
@@ -139,28 +139,31 @@ impl ResultStore {
     }
 
     async fn put_output(&self, key: &Key, original: &Original) -> Result<(), BackendError> {
-        match self.backend.create(key, original.bytes().clone()).await {
-            Ok(Created::New) => return Ok(()),
-            Err(error) if error.is_lasting() => return Err(error),
-            // What is there may be the leftover of a crash. The bytes are the same by the id; to
-            // write them again makes them whole, and young enough for a clean-up to spare.
-            Ok(Created::Existed) | Err(_) => {}
+        if let Body::Bytes(bytes) = original.body() {
+            match self.backend.create(key, bytes.clone()).await {
+                Ok(Created::New) => return Ok(()),
+                Err(error) if error.is_lasting() => return Err(error),
+                // What is there may be the leftover of a crash. The bytes are the same by the id;
+                // to write them again makes them whole, and young enough for a clean-up to spare.
+                Ok(Created::Existed) | Err(_) => {}
+            }
         }
-        self.backend.put(key, original.bytes().clone()).await
+        self.backend.put(key, original.body().clone()).await
     }
 
     /// Whether what is stored is the content, byte for byte: a promise is not renewed over damage
     /// while the good bytes are at hand.
     async fn holds(&self, key: &Key, original: &Original) -> Result<bool, BackendError> {
-        let bytes = original.bytes();
+        let size = original.size();
         match self.backend.head(key).await {
-            Ok(head) if head.size == bytes.len() as u64 => {}
+            Ok(head) if head.size == size => {}
             Ok(_) | Err(BackendError::NotFound { .. }) => return Ok(false),
             Err(error) => return Err(error),
         }
         let mut start = 0;
-        for part in bytes.chunks(COMPARED) {
-            let end = start + part.len() as u64;
+        while start < size {
+            let end = size.min(start + COMPARED);
+            let part = original.body().read(start..end).await?;
             match self.backend.get_range(key, start..end).await {
                 Ok(stored) if stored.bytes == part => start = end,
                 Ok(_) | Err(BackendError::NotFound { .. } | BackendError::OutOfRange { .. }) => {
@@ -174,11 +177,10 @@ impl ResultStore {
 
     /// Puts the output again unless it is there in its full length.
     async fn ensure_output(&self, key: &Key, original: &Original) -> Result<(), BackendError> {
-        let size = original.bytes().len() as u64;
         match self.backend.head(key).await {
-            Ok(head) if head.size == size => Ok(()),
+            Ok(head) if head.size == original.size() => Ok(()),
             Ok(_) | Err(BackendError::NotFound { .. }) => {
-                self.backend.put(key, original.bytes().clone()).await
+                self.backend.put(key, original.body().clone()).await
             }
             Err(error) => Err(error),
         }

@@ -9,8 +9,8 @@ use toolstub_core::{Kind, Metadata, Reason, Receipt, Ref, SessionId, Synopsis};
 use toolstub_detect::detect;
 use toolstub_render::{Body, Header, render};
 use toolstub_store::{
-    DEFAULT_HARD_CAP, ListRequest, MemoryBackend, Original, Piece, ReadRequest, ResultStore,
-    SearchRequest, Searched, StoreError, WriteRequest,
+    DEFAULT_HARD_CAP, ListRequest, MemoryBackend, Piece, ReadRequest, ResultStore, SearchRequest,
+    Searched, StoreError, WriteRequest,
 };
 use toolstub_store_object::{OpenOptions, open};
 use toolstub_summarize::summarize;
@@ -78,8 +78,9 @@ impl Subject {
     /// Stores a content, whatever its size.
     pub(super) fn put(&self, told: &Told<'_>) -> Result<Said, StoreError> {
         let hard_cap = told.hard_cap.unwrap_or(DEFAULT_HARD_CAP);
-        let original = Original::new(told.content.to_vec(), hard_cap);
-        let (kind, _, synopsis) = describe(told, original.bytes());
+        let original = self.runtime.block_on(self.store.take_in(told.content, hard_cap))?;
+        let kept = self.runtime.block_on(original.body().bytes())?;
+        let (kind, _, synopsis) = describe(told, &kept);
         let request = WriteRequest {
             tool_id: told.tool_id.to_owned(),
             tool_name: told.tool_name.to_owned(),

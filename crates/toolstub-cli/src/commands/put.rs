@@ -5,23 +5,26 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use toolstub_core::Reason;
 use toolstub_render::Header;
-use toolstub_store::{DEFAULT_HARD_CAP, Original, WriteRequest};
+use toolstub_store::{DEFAULT_HARD_CAP, Original, StoreError, WriteRequest};
 
 use super::Outcome;
 use crate::args::Put;
 use crate::context::{Context, block_on};
 use crate::describe::{Answer, Describe, Passed};
 use crate::failure::Failure;
-use crate::{input, output};
+use crate::input::Input;
+use crate::output;
+
+/// An input of so many bytes is large.
+const HELD: usize = 4 << 20;
 
 pub(crate) fn run(args: &Put, context: &Context) -> Result<Outcome, Failure> {
     let describe = Describe::new(&args.described, &context.config);
     let (session, event) = (context.session()?, context.event()?);
     let hard_cap = args.hard_cap.or(context.config.hard_cap_bytes).unwrap_or(DEFAULT_HARD_CAP);
-    // A character that the cap would cut takes at most three bytes more to be seen.
-    let input = input::read(&args.file, hard_cap.saturating_add(3))?;
-    let original = Original::new(input.content, hard_cap).followed_by(input.unread);
-    let (detection, synopsis) = describe.content(original.bytes());
+    let original = block_on(take_in(Input::open(&args.file)?, hard_cap, context))?;
+    let kept = block_on(async { Ok(original.body().bytes().await.map_err(StoreError::from)?) })?;
+    let (detection, synopsis) = describe.content(&kept);
     // What the cap cut off counts: a result is over the threshold whole or not at all.
     let small = original.not_stored_bytes() == 0
         && args.threshold.is_some_and(|threshold| original.chars() <= threshold);
@@ -29,9 +32,9 @@ pub(crate) fn run(args: &Put, context: &Context) -> Result<Outcome, Failure> {
         if context.json {
             let sha256 = original.sha256();
             let answer = Answer::unstored(&detection, sha256, &synopsis, None);
-            output::write_json(&Answer { passed: Some(Passed::new(original.bytes())), ..answer })?;
+            output::write_json(&Answer { passed: Some(Passed::new(&kept)), ..answer })?;
         } else {
-            output::write(original.bytes())?;
+            output::write(&kept)?;
         }
         return Ok(Outcome::Done);
     }
@@ -55,6 +58,26 @@ pub(crate) fn run(args: &Put, context: &Context) -> Result<Outcome, Failure> {
         output::write(stub.as_bytes())?;
     }
     Ok(Outcome::Done)
+}
+
+/// Measures the input. The store is needed only for what is large.
+async fn take_in(mut input: Input, hard_cap: u64, context: &Context) -> Result<Original, Failure> {
+    let mut head = Vec::new();
+    while head.len() < HELD {
+        match input.piece()? {
+            [] => return Ok(Original::new(head, hard_cap)),
+            piece => head.extend_from_slice(piece),
+        }
+    }
+    let mut intake = context.open()?.intake(hard_cap);
+    intake.push(&head).await?;
+    drop(head);
+    loop {
+        match input.piece()? {
+            [] => return Ok(intake.finish().await?),
+            piece => intake.push(piece).await?,
+        }
+    }
 }
 
 fn now() -> Result<String, Failure> {

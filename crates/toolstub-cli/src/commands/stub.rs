@@ -13,7 +13,7 @@ use crate::{input, output};
 
 pub(crate) fn run(args: &Stub, context: &Context) -> Result<Outcome, Failure> {
     let describe = Describe::new(&args.described, &context.config);
-    let bytes = input::read(&args.file, u64::MAX)?.content;
+    let bytes = input::read(&args.file)?;
     let sha256 = Sha256::from_bytes(sha2::Sha256::digest(&bytes).into());
     let (detection, synopsis) = describe.content(&bytes);
     let (kind, chars) = (detection.kind(), detection.census.chars);

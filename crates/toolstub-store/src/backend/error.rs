@@ -87,10 +87,17 @@ pub enum BackendError {
 impl BackendError {
     /// Classifies an error by the [`io::Error`] that it is or that is among its sources.
     pub fn classify(key: &Key, source: impl Into<BoxError>) -> Self {
+        Self::of(key.as_str().to_owned(), source.into())
+    }
+
+    /// Classifies an I/O error of something that has no key.
+    pub(crate) fn of_io(name: &str, error: io::Error) -> Self {
+        Self::of(name.to_owned(), error.into())
+    }
+
+    fn of(key: String, source: BoxError) -> Self {
         use io::ErrorKind;
 
-        let key = key.as_str().to_owned();
-        let source = source.into();
         match io_kind(source.as_ref()) {
             Some(ErrorKind::NotFound) => Self::NotFound { key },
             Some(ErrorKind::PermissionDenied) => Self::PermissionDenied { key, source },

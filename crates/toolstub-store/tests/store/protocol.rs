@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use toolstub_core::{Kind, Receipt};
 use toolstub_store::{
-    Backend, BackendError, Created, Head, Key, ListOptions, ListPage, ListRequest, MemoryBackend,
-    Original, Ranged, ReadRequest, ResultStore, StoreError,
+    Backend, BackendError, Body, Created, Head, Key, ListOptions, ListPage, ListRequest,
+    MemoryBackend, Original, Ranged, ReadRequest, ResultStore, SpoolWriter, StoreError,
 };
 
 use crate::{memory_store, original, request, session, synopsis, write};
@@ -107,13 +107,17 @@ impl Watched {
 
 #[async_trait]
 impl Backend for Watched {
-    async fn put(&self, key: &Key, body: Bytes) -> Result<(), BackendError> {
+    async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
         self.or_fail(key, self.inner.put(key, body)).await
+    }
+
+    async fn spool(&self) -> Result<SpoolWriter, BackendError> {
+        self.inner.spool().await
     }
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
         if self.creates_blindly {
-            self.put(key, body).await?;
+            self.put(key, body.into()).await?;
             return Ok(Created::New);
         }
         let fault = self.fault_at(self.operations.load(Ordering::Relaxed) + 1);
