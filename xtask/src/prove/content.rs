@@ -1,9 +1,6 @@
 //! Contents to store, made from a number each.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::path::Path;
 
 use super::random::Random;
 
@@ -63,10 +60,6 @@ impl Content {
     /// The ref of its result in a session.
     pub(super) fn reference(&self, session: &str) -> String {
         format!("toolstub://session/{session}/tool-results/{}", self.id())
-    }
-
-    pub(super) fn write_to(&self, path: &Path) -> io::Result<()> {
-        File::create(path)?.write_all(&self.bytes)
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::content::Content;
 
-/// The program, and the store that it works on.
+/// The program, the store that it works on, and the session unless that is empty.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
     program: PathBuf,
@@ -30,19 +30,17 @@ impl Subject {
         Self::new(program, root.to_string_lossy(), session)
     }
 
-    pub(super) fn location(&self) -> &str {
-        &self.location
-    }
-
     pub(super) fn session(&self) -> &'static str {
         self.session
     }
 
     /// What the program is called with, whatever it is called by.
     pub(super) fn args(&self, args: &[&str]) -> Vec<String> {
-        let fixed = [&self.program.to_string_lossy(), "--store", &self.location, "--session"];
-        let all = fixed.into_iter().chain([self.session]).chain(args.iter().copied());
-        all.map(str::to_owned).collect()
+        let program = self.program.to_string_lossy();
+        let session = ["--session", self.session];
+        let session = if self.session.is_empty() { &[] } else { &session[..] };
+        let words = [&[&*program, "--store", &self.location], session, args].concat();
+        words.into_iter().map(str::to_owned).collect()
     }
 
     /// The program with these arguments, started by way of another where `by` is not empty.
@@ -118,7 +116,7 @@ impl Subject {
 
     /// How many results are whole, and what is damaged.
     pub(super) fn verify(&self) -> anyhow::Result<(u64, Vec<String>)> {
-        let ended = Running::start(self.command(&[], &["--json", "verify"]), None)?.end()?;
+        let ended = self.run(&["--json", "verify"])?;
         let answer: Value = serde_json::from_slice(&ended.out)
             .with_context(|| format!("verify did not end well: {}", ended.told()))?;
         let damaged = answer["damaged"].as_array().context("verify names what is damaged")?;
