@@ -144,8 +144,11 @@ impl Tried {
     }
 }
 
-/// Builds the program with optimisations, and returns where it is.
+/// Builds the program with optimisations, unless `TOOLSTUB_PROGRAM` names one; where it is.
 fn program() -> anyhow::Result<PathBuf> {
+    if let Some(program) = std::env::var_os("TOOLSTUB_PROGRAM") {
+        return Ok(std::path::absolute(program)?);
+    }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let manifest = root()?.join("Cargo.toml");
     let args = ["build", "--quiet", "--release", "--package", "toolstub-cli", "--manifest-path"];

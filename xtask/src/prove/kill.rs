@@ -81,7 +81,7 @@ impl Clock {
         let seconds = match random.below(10) {
             0 => random.between(0.0, 0.003),
             1..=3 => random.between(0.8, 1.2) * whole,
-            _ => random.between(0.0, 1.1) * whole,
+            _ => random.between(0.0, 1.5) * whole,
         };
         Duration::from_secs_f64(seconds)
     }

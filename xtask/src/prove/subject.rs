@@ -12,6 +12,9 @@ use serde_json::Value;
 
 use super::content::Content;
 
+/// A folder that is not there.
+const NOWHERE: &str = "/nonexistent";
+
 /// The program, the store that it works on, and the session unless that is empty.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
@@ -49,6 +52,8 @@ impl Subject {
         let mut words = by.chain(self.args(args));
         let mut command = Command::new(words.next().unwrap_or_default());
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Nobody's configuration has a say.
+        command.env("HOME", NOWHERE).env("XDG_CONFIG_HOME", NOWHERE);
         command
     }
 

@@ -193,7 +193,8 @@ fn folder_in_place(bench: &mut Bench) -> anyhow::Result<()> {
     for size in [40_000, 6 * MB] {
         let content = bench.content(size);
         let output = kept.folder(&content).join("output.txt");
-        std::fs::create_dir_all(output.join("with/something/in/it"))?;
+        std::fs::create_dir_all(&output)?;
+        std::fs::write(output.join("stray"), "in the way")?;
         bench.try_put(&kept, &content, &[], Must::Fail("a folder"))?;
         std::fs::remove_dir_all(output)?;
         bench.recovers(&kept, &[content], &[])?;
