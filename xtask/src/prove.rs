@@ -102,9 +102,9 @@ pub(crate) struct Tried {
     /// An empty store: a path or s3://bucket/prefix with the AWS_* variables [default: a folder]
     #[arg(long)]
     store: Option<String>,
-    /// A Python with boto3, which looks into a bucket past the program.
-    #[arg(long, env = "TOOLSTUB_PYTHON", default_value = "python3")]
-    python: PathBuf,
+    /// A Python with boto3, which looks into a bucket past the program [default: the servers' own]
+    #[arg(long, env = "TOOLSTUB_PYTHON")]
+    python: Option<PathBuf>,
     /// What the numbers are drawn from [default: another one each time]
     #[arg(long)]
     seed: Option<u64>,
@@ -140,7 +140,9 @@ impl Tried {
             .store
             .clone()
             .unwrap_or_else(|| folder.path().join("store").to_string_lossy().into_owned());
-        proof(&location, &Place::of(&location, &self.python))
+        let servers = target()?.join("servers/venv/bin/python");
+        let found = if servers.is_file() { servers } else { PathBuf::from("python3") };
+        proof(&location, &Place::of(&location, self.python.as_ref().unwrap_or(&found)))
     }
 }
 
@@ -154,11 +156,15 @@ fn program() -> anyhow::Result<PathBuf> {
     let args = ["build", "--quiet", "--release", "--package", "toolstub-cli", "--manifest-path"];
     let built = Command::new(cargo).args(args).arg(&manifest).status()?;
     ensure!(built.success(), "the program does not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.map_or_else(|| Ok::<_, anyhow::Error>(root()?.join("target")), Ok)?;
-    let program = target.join("release/toolstub");
+    let program = target()?.join("release/toolstub");
     ensure!(program.is_file(), "there is no {}", program.display());
     Ok(program)
+}
+
+/// The folder that things are built in.
+fn target() -> anyhow::Result<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    target.map_or_else(|| Ok(root()?.join("target")), Ok)
 }
 
 /// The files below folders, sorted.
