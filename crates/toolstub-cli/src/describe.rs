@@ -4,9 +4,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 use toolstub_core::{Kind, Receipt, Sha256, Synopsis};
-use toolstub_detect::{Detection, detect};
+use toolstub_detect::Detection;
 use toolstub_render::{Body, Head, Header, render};
-use toolstub_summarize::summarize;
+use toolstub_summarize::describe;
 
 use crate::args::{Described, Style};
 use crate::config::Config;
@@ -36,13 +36,9 @@ impl<'a> Describe<'a> {
     }
 
     /// Detects what `content` is, and phrases it.
-    pub(crate) fn content(&self, content: &[u8]) -> (Detection, Synopsis) {
-        let sample_chars = usize::try_from(self.preview_chars.max(0)).unwrap_or(usize::MAX);
-        let options = toolstub_detect::Options { mime: self.mime, sample_chars };
-        let detection = detect(content, &options);
-        let options = toolstub_summarize::Options { preview_chars: self.preview_chars };
-        let synopsis = summarize(&detection, &options);
-        (detection, synopsis)
+    pub(crate) fn content(&self, mut content: &[u8]) -> (Detection, Synopsis) {
+        let Ok(described) = describe(&mut content, self.mime, self.preview_chars);
+        described
     }
 
     /// Writes the stub of a content that was detected.
