@@ -31,11 +31,11 @@ pub(super) fn run(
     say(format_args!("kill: {rounds} rounds on {location}, seed {seed}"));
     ensure!(place.holdings()?.is_empty(), "{location} holds something; give an empty place");
     let subject = Subject::new(program, location, "kill");
-    let clock = Clock::measure(&subject)?;
+    let mut clock = Clock::measure(&subject)?;
     say(format_args!("a put takes {clock}"));
     let mut proof = Proof::new(subject, seed);
     for round in 1..=rounds {
-        proof.round(&clock)?;
+        proof.round(&mut clock)?;
         if round % BATCH == 0 || round == rounds {
             proof.look()?;
         }
@@ -53,6 +53,8 @@ pub(super) fn run(
 struct Clock {
     smallest: Duration,
     per_byte: f64,
+    /// How much longer than measured at first a put takes by now: other work comes and goes.
+    pace: f64,
 }
 
 impl Clock {
@@ -68,11 +70,17 @@ impl Clock {
         let large = LARGEST / 8;
         let larger = time(3, large)?.max(time(4, large)?);
         let per_byte = larger.saturating_sub(smallest).as_secs_f64() / large as f64;
-        Ok(Self { smallest, per_byte })
+        Ok(Self { smallest, per_byte, pace: 1.0 })
     }
 
     fn whole(&self, size: usize) -> f64 {
-        self.smallest.as_secs_f64() + self.per_byte * size as f64
+        (self.smallest.as_secs_f64() + self.per_byte * size as f64) * self.pace
+    }
+
+    /// Learns from a put that came to its end.
+    fn learn(&mut self, size: usize, took: Duration) {
+        let pace = self.pace * took.as_secs_f64() / self.whole(size);
+        self.pace = (self.pace * 0.9 + pace * 0.1).clamp(0.05, 20.0);
     }
 
     /// A moment in the life of a put: soon after its start, around its end, or any.
@@ -131,7 +139,7 @@ impl Proof {
     }
 
     /// One content, one process or two at once, each killed at a moment of its own.
-    fn round(&mut self, clock: &Clock) -> anyhow::Result<()> {
+    fn round(&mut self, clock: &mut Clock) -> anyhow::Result<()> {
         let again = self.random.percent(20) && !self.tried.is_empty();
         let recipe = if again {
             let at = self.random.below(self.tried.len() as u64) as usize;
@@ -148,9 +156,13 @@ impl Proof {
         let mut running = Vec::new();
         for _ in 0..racers {
             let moment = clock.moment(recipe.1, &mut self.random);
-            running.push((self.subject.begin_put(&content)?, Instant::now() + moment));
+            let begun = Instant::now();
+            running.push((self.subject.begin_put(&content)?, begun, moment));
         }
-        for ended in kill_each(running)? {
+        for (ended, took) in kill_each(running)? {
+            if let Some(took) = took {
+                clock.learn(recipe.1, took);
+            }
             let acknowledged = ended.acknowledged();
             let killed = ended.status.signal() == Some(9);
             self.killed += usize::from(killed);
@@ -256,27 +268,27 @@ impl Proof {
     }
 }
 
-/// Kills each process at its moment, and returns how each ended.
-fn kill_each(mut running: Vec<(Running, Instant)>) -> anyhow::Result<Vec<Ended>> {
-    let mut killed = vec![false; running.len()];
-    loop {
-        let mut waiting = false;
-        let now = Instant::now();
-        for ((running, moment), killed) in running.iter_mut().zip(&mut killed) {
-            if *killed || running.has_ended()? {
+/// Kills each process at its moment after its start; how each ended, and when if by itself.
+fn kill_each(
+    mut running: Vec<(Running, Instant, Duration)>,
+) -> anyhow::Result<Vec<(Ended, Option<Duration>)>> {
+    // `None` while it runs, then whether it ended by itself, and after what time.
+    let mut ends: Vec<Option<Option<Duration>>> = vec![None; running.len()];
+    while ends.iter().any(Option::is_none) {
+        for ((running, begun, moment), end) in running.iter_mut().zip(&mut ends) {
+            let age = begun.elapsed();
+            if end.is_some() {
                 continue;
             }
-            if now >= *moment {
+            if running.has_ended()? {
+                *end = Some(Some(age));
+            } else if age >= *moment {
                 running.kill()?;
-                *killed = true;
-            } else {
-                waiting = true;
+                *end = Some(None);
             }
-        }
-        if !waiting {
-            break;
         }
         std::thread::sleep(Duration::from_micros(300));
     }
-    running.into_iter().map(|(running, _)| running.end()).collect()
+    let ended = running.into_iter().zip(ends);
+    ended.map(|((running, ..), end)| Ok((running.end()?, end.flatten()))).collect()
 }
