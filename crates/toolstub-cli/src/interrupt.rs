@@ -33,6 +33,14 @@ pub(crate) fn caught() -> Option<u8> {
     (signal != 0).then(|| u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
 
+/// An error once a signal has asked the process to end, for work that takes long.
+pub(crate) fn check() -> Result<(), Failure> {
+    match caught() {
+        Some(_) => Err(Failure::storage(anyhow::Error::msg("interrupted"))),
+        None => Ok(()),
+    }
+}
+
 /// Runs the command to its end, or until a signal asks for another.
 pub(crate) fn run(command: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCode {
     watch();
