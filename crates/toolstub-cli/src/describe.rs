@@ -6,12 +6,13 @@ use serde::Serialize;
 use toolstub_core::{Kind, Receipt, Sha256, Synopsis};
 use toolstub_detect::{Content, Detection};
 use toolstub_render::{Body, Head, Header, render};
-use toolstub_store::{BackendError, Body as Held, Original};
+use toolstub_store::{Body as Held, Original};
 use toolstub_summarize::describe;
 
 use crate::args::{Described, Style};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::interrupt;
 
 /// How much of a spool is read at once, in bytes.
 const PIECE: usize = 256 << 10;
@@ -43,7 +44,7 @@ impl<'a> Describe<'a> {
     /// Detects what an original is, and phrases it.
     pub(crate) fn original(&self, original: &Original) -> Result<(Detection, Synopsis), Failure> {
         let mut pieces = Pieces { body: original.body(), at: 0, buffer: Vec::new() };
-        describe(&mut pieces, self.mime, self.preview_chars).map_err(Failure::storage)
+        describe(&mut pieces, self.mime, self.preview_chars)
     }
 
     /// Writes the stub of a content that was detected.
@@ -80,15 +81,16 @@ struct Pieces<'a> {
 }
 
 impl Content for Pieces<'_> {
-    type Error = BackendError;
+    type Error = Failure;
 
-    fn piece(&mut self, at: u64) -> Result<&[u8], BackendError> {
+    fn piece(&mut self, at: u64) -> Result<&[u8], Failure> {
         if let Held::Bytes(bytes) = self.body {
             return Ok(usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default());
         }
         if !(self.at..self.at + self.buffer.len() as u64).contains(&at) {
+            interrupt::check()?;
             self.buffer.resize(PIECE, 0);
-            let length = self.body.read_at(at, &mut self.buffer)?;
+            let length = self.body.read_at(at, &mut self.buffer).map_err(Failure::storage)?;
             self.buffer.truncate(length);
             self.at = at;
         }

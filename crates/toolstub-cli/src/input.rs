@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use toolstub_store::{Intake, Original};
 
 use crate::failure::Failure;
+use crate::interrupt::Reader;
 
 /// Inputs of at least so many bytes, or of unknown length, show how far they are.
 const LONG: u64 = 16 << 20;
@@ -31,11 +32,11 @@ impl Input {
         let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
         let opened = || -> io::Result<(Option<u64>, Box<dyn Read>)> {
             if is_stdin {
-                return Ok((None, Box::new(io::stdin().lock())));
+                return Ok((None, Box::new(Reader::new(io::stdin())?)));
             }
             let file = File::open(path)?;
             let metadata = file.metadata()?;
-            Ok((metadata.is_file().then_some(metadata.len()), Box::new(file)))
+            Ok((metadata.is_file().then_some(metadata.len()), Box::new(Reader::new(file)?)))
         };
         let (length, source) = opened().map_err(|error| unreadable(&name, error))?;
         let bar = progress(length);
