@@ -249,8 +249,8 @@ impl FaultyBackend {
         let mut state = self.state();
         state.operations += 1;
         let armed = state.armed.as_mut()?;
-        let counts = armed.fault.concerns(operation)
-            && armed.only.is_none_or(|only| only == operation);
+        let counts =
+            armed.fault.concerns(operation) && armed.only.is_none_or(|only| only == operation);
         if !counts {
             return None;
         }

@@ -21,8 +21,8 @@ pub(crate) struct Record {
     #[serde(default)]
     blocks: String,
     /// The checksum, in eight hexadecimal digits; `None` in records of versions that had none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    record_crc32c: Option<String>,
+    #[serde(rename = "record_crc32c", default, skip_serializing_if = "Option::is_none")]
+    crc32c: Option<String>,
     #[serde(flatten)]
     unknown: serde_json::Map<String, serde_json::Value>,
 }
@@ -38,13 +38,9 @@ struct Covered<'a> {
 
 impl Record {
     pub(crate) fn new(metadata: Metadata, index: &BlockIndex) -> Self {
-        let mut record = Self {
-            metadata,
-            blocks: index.pack(),
-            record_crc32c: None,
-            unknown: serde_json::Map::new(),
-        };
-        record.record_crc32c = record.checksum();
+        let mut record =
+            Self { metadata, blocks: index.pack(), crc32c: None, unknown: serde_json::Map::new() };
+        record.crc32c = record.checksum();
         record
     }
 
@@ -88,7 +84,7 @@ impl Record {
             record.metadata.storage_uri = reference.to_string();
             record.metadata.output_uri = layout::output_uri(reference);
         }
-        if record.record_crc32c.is_some() && record.record_crc32c != record.checksum() {
+        if record.crc32c.is_some() && record.crc32c != record.checksum() {
             return Err(damaged("the checksum of metadata.json is wrong"));
         }
         if !same {

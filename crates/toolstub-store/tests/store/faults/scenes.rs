@@ -125,9 +125,8 @@ impl Content {
 }
 
 // Each takes a little more than one block.
-static TEXT: LazyLock<Content> = LazyLock::new(|| {
-    Content::new("s1", None, Kind::Text, "é needle 漢\n".repeat(5000))
-});
+static TEXT: LazyLock<Content> =
+    LazyLock::new(|| Content::new("s1", None, Kind::Text, "é needle 漢\n".repeat(5000)));
 static JSON: LazyLock<Content> = LazyLock::new(|| {
     let items: Vec<_> = (0..4000).map(|n| format!("{{\"n\":{n},\"é\":\"漢\"}}")).collect();
     Content::new("s1", None, Kind::Json, format!("{{\"items\":[{}]}}", items.join(",")))
@@ -162,10 +161,8 @@ async fn prepare(scenario: Scenario, backend: Arc<FaultyBackend>) -> Scene {
         backend.put(&key, "left".into()).await.unwrap();
     }
     if scenario == Scenario::WriteRuined {
-        let ruined = Key::new(format!(
-            "sessions/s1/tool-results/{}/metadata.json",
-            TEXT.reference.id()
-        ));
+        let ruined =
+            Key::new(format!("sessions/s1/tool-results/{}/metadata.json", TEXT.reference.id()));
         backend.put(&ruined.unwrap(), "{\"ruin".into()).await.unwrap();
     }
     Scene { backend, store, kept }
@@ -185,9 +182,7 @@ async fn act(scenario: Scenario, store: &ResultStore) -> Told {
     let session = SessionId::new("s1")?;
     match scenario {
         Scenario::Write => told(scenario.makes().unwrap().write(store).await?.metadata()),
-        Scenario::WriteAgain | Scenario::WriteRuined => {
-            told(TEXT.write(store).await?.metadata())
-        }
+        Scenario::WriteAgain | Scenario::WriteRuined => told(TEXT.write(store).await?.metadata()),
         Scenario::WriteStream => {
             let content = scenario.makes().unwrap();
             let original = store.take_in(&content.bytes[..], DEFAULT_HARD_CAP).await?;
@@ -354,9 +349,9 @@ async fn check(scenario: Scenario, scene: Scene, run: Run<Told>, expected: &str,
             .flat_map(|content| {
                 let reference = &content.reference;
                 let session = reference.session().encoded();
-                let event = reference.event().map_or_else(String::new, |event| {
-                    format!("events/{}/", event.encoded())
-                });
+                let event = reference
+                    .event()
+                    .map_or_else(String::new, |event| format!("events/{}/", event.encoded()));
                 let id = reference.id();
                 ["metadata.json", "output.txt"]
                     .map(|name| format!("sessions/{session}/{event}tool-results/{id}/{name}"))
