@@ -61,7 +61,7 @@ fn plain(error: object_store::Error) -> BoxError {
     let code = links(&error).find_map(|link| link.downcast_ref::<io::Error>()?.raw_os_error());
     match code {
         Some(code) => io::Error::from_raw_os_error(code).into(),
-        None if links(&error).any(|link| link.is::<io::Error>()) => error.into(),
+        None if links(&error).any(is_io) => error.into(),
         // Its text has those of its sources in it.
         None => Told(text::clean(&error.to_string(), TOLD)).into(),
     }
@@ -200,6 +200,10 @@ impl Answer {
         };
         format!("{said}: {hint}")
     }
+}
+
+fn is_io(error: &(dyn Error + 'static)) -> bool {
+    error.is::<io::Error>()
 }
 
 fn is_late(error: &(dyn Error + 'static)) -> bool {
