@@ -92,6 +92,7 @@ pub(crate) fn scan<C: Content>(
 }
 
 /// Why no more of a content is wanted.
+#[derive(Debug, Clone, Copy)]
 enum Enough {
     Complete,
     Refused,

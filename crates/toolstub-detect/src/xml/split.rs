@@ -264,20 +264,17 @@ fn tag_len(rest: &[u8], mut quote: Option<u8>) -> Result<usize, Option<u8>> {
     let mut at = 0;
     loop {
         let behind = &rest[at..];
-        match quote {
-            Some(mark) => {
-                at += memchr(mark, behind).ok_or(quote)? + 1;
-                quote = None;
-            }
-            None => {
-                let found = memchr3(b'>', b'"', b'\'', behind).ok_or(None)?;
-                at += found + 1;
-                if behind[found] == b'>' {
-                    return Ok(at);
-                }
-                quote = Some(behind[found]);
-            }
+        if let Some(mark) = quote {
+            at += memchr(mark, behind).ok_or(quote)? + 1;
+            quote = None;
+            continue;
         }
+        let found = memchr3(b'>', b'"', b'\'', behind).ok_or(None)?;
+        at += found + 1;
+        if behind[found] == b'>' {
+            return Ok(at);
+        }
+        quote = Some(behind[found]);
     }
 }
 
