@@ -181,6 +181,7 @@ mod tests {
             subject: None,
             sources: super::super::content::Sources::default(),
             results: std::collections::BTreeMap::new(),
+            limit: None,
             sessions: Vec::new(),
             last: None,
         };

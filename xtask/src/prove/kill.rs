@@ -245,9 +245,9 @@ impl Proof {
         for fault in &self.faults {
             say(format_args!("FAIL: {fault}"));
         }
-        let seen = self.tried.len();
+        let contents = self.tried.len();
         say(format_args!(
-            "{} processes killed, {} ended before; {} of {seen} contents acknowledged \
+            "{} processes killed, {} ended before; {} of {contents} contents acknowledged \
              ({} by processes killed after); {} results in all; {} faults",
             self.killed,
             self.ended,

@@ -12,6 +12,8 @@ use std::time::UNIX_EPOCH;
 use tempfile::TempPath;
 use toolstub_store::{BackendError, Head, Key, Spool, SpoolWriter};
 
+use super::listing::Listings;
+
 /// How many folders are remembered as durable; with more, all are forgotten.
 const MAX_REMEMBERED: usize = 4096;
 /// How much of a spool is copied at a time, in bytes.
@@ -27,6 +29,7 @@ pub(crate) struct Folder {
     /// Folders whose entry in the folder above is known to be on the disk. A folder that was
     /// removed and made anew by another process is another one.
     durable: Mutex<HashMap<PathBuf, Identity>>,
+    pub(super) listings: Listings,
 }
 
 impl Folder {
@@ -48,7 +51,7 @@ impl Folder {
                 }
             })?;
         }
-        Ok(Self { root, fsync, durable: Mutex::default() })
+        Ok(Self { root, fsync, durable: Mutex::default(), listings: Listings::default() })
     }
 
     /// The folder's absolute path, without symbolic links.
