@@ -7,7 +7,7 @@ use std::task::Poll;
 use anyhow::anyhow;
 use toolstub_core::{EventId, Ref, SessionId, ToolResultId};
 use toolstub_store::{ResultStore, SessionStore};
-use toolstub_store_object::{OpenOptions, open};
+use toolstub_store_object::{OpenOptions, Variables, open};
 
 use crate::args::Target;
 use crate::config::{Config, default_store};
@@ -52,7 +52,8 @@ impl Context {
 
     /// Opens the store.
     pub(crate) fn open(&self) -> Result<ResultStore, Failure> {
-        let backend = open(&self.location()?, &OpenOptions { fsync: self.fsync })?;
+        let options = OpenOptions { fsync: self.fsync, variables: Variables::of_process() };
+        let backend = open(&self.location()?, &options)?;
         Ok(ResultStore::new(backend))
     }
 

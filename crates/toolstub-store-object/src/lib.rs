@@ -2,10 +2,12 @@
 //!
 //! [`open`] takes a location and answers with a backend for `toolstub_store::ResultStore`.
 //! [`ObjectBackend`] is the backend over any `object_store::ObjectStore`; `LocalBackend` (feature
-//! `local`) is the one over a folder, which adds what a shared machine asks for.
+//! `local`) is the one over a folder, which adds what a shared machine asks for, and `S3Backend`
+//! (feature `s3`) the one in a bucket.
 //!
 //! This crate gives keys no meaning, never follows a symbolic link inside a store, and never
-//! changes the process (no umask, no environment).
+//! reads or changes the process (no umask, no environment), unless [`Variables::of_process`] is called.
+//! Only TLS is chosen for the whole process, if nobody has done so.
 //!
 //! ```
 //! use toolstub_store::ResultStore;
@@ -15,12 +17,19 @@
 //! # Ok::<(), toolstub_store_object::OpenError>(())
 //! ```
 
+mod error;
 #[cfg(feature = "local")]
 mod local;
 mod object;
 mod open;
+#[cfg(feature = "s3")]
+mod s3;
+mod variables;
 
 #[cfg(feature = "local")]
 pub use local::LocalBackend;
 pub use object::ObjectBackend;
 pub use open::{OpenError, OpenOptions, open};
+#[cfg(feature = "s3")]
+pub use s3::S3Backend;
+pub use variables::Variables;

@@ -1,6 +1,5 @@
 //! The backend over any object store.
 
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,9 +11,11 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
 };
 use toolstub_store::{
-    Backend, BackendError, Body, BoxError, Created, Depth, Entry, Head, Key, ListOptions, ListPage,
-    Ranged, SpoolWriter,
+    Backend, BackendError, Body, Created, Depth, Entry, Head, Key, ListOptions, ListPage, Ranged,
+    SpoolWriter,
 };
+
+use crate::error::{classify, cut_short, is_unreachable};
 
 /// Keeps objects in an object store whose writes are durable and whose listings are in order.
 ///
@@ -36,36 +37,27 @@ impl ObjectBackend {
         self.store.put_opts(&path(key)?, body.into(), options).await?;
         Ok(())
     }
+
+    /// Creates an object by two steps, for want of a way to say it in one.
+    pub(crate) async fn create_in_steps(
+        &self,
+        key: &Key,
+        body: Bytes,
+    ) -> Result<Created, BackendError> {
+        match self.head(key).await {
+            Ok(_) => Ok(Created::Existed),
+            Err(BackendError::NotFound { .. }) => {
+                self.put(key, body.into()).await?;
+                Ok(Created::New)
+            }
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// A key as it is: the percent signs in it are its own, and not to be encoded once more.
 fn path(key: &Key) -> object_store::Result<Path> {
     Ok(Path::parse(key.as_str())?)
-}
-
-/// Tells an object store's errors apart.
-fn classify(key: &Key, error: object_store::Error) -> BackendError {
-    match error {
-        object_store::Error::NotFound { .. } => BackendError::NotFound { key: key.to_string() },
-        object_store::Error::PermissionDenied { .. }
-        | object_store::Error::Unauthenticated { .. } => {
-            BackendError::PermissionDenied { key: key.to_string(), source: error.into() }
-        }
-        error => BackendError::classify(key, plain(error)),
-    }
-}
-
-/// The error of the operating system inside an error, whose text repeats it; else the error.
-fn plain(error: object_store::Error) -> BoxError {
-    let mut link: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(inner) = link {
-        let code = inner.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
-        if let Some(code) = code {
-            return io::Error::from_raw_os_error(code).into();
-        }
-        link = inner.source();
-    }
-    error.into()
 }
 
 fn head(meta: &ObjectMeta) -> Head {
@@ -76,7 +68,9 @@ fn head(meta: &ObjectMeta) -> Head {
 impl Backend for ObjectBackend {
     async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
         let body = body.bytes().await?;
-        self.write(key, body, PutMode::Overwrite).await.map_err(|error| classify(key, error))
+        self.write(key, body, PutMode::Overwrite)
+            .await
+            .map_err(|error| classify(key.as_str(), error))
     }
 
     async fn spool(&self) -> Result<SpoolWriter, BackendError> {
@@ -84,10 +78,13 @@ impl Backend for ObjectBackend {
     }
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
-        match self.write(key, body, PutMode::Create).await {
+        match self.write(key, body.clone(), PutMode::Create).await {
             Ok(()) => Ok(Created::New),
             Err(object_store::Error::AlreadyExists { .. }) => Ok(Created::Existed),
-            Err(error) => Err(classify(key, error)),
+            Err(object_store::Error::NotImplemented { .. }) => {
+                self.create_in_steps(key, body).await
+            }
+            Err(error) => Err(classify(key.as_str(), error)),
         }
     }
 
@@ -98,7 +95,10 @@ impl Backend for ObjectBackend {
             let body = if size > max_bytes { None } else { Some(found.bytes().await?) };
             Ok((size, body))
         };
-        let (size, body) = whole().await.map_err(|error| classify(key, error))?;
+        let (size, body) = whole().await.map_err(|error| classify(key.as_str(), error))?;
+        if let Some(body) = body.as_ref().filter(|body| body.len() as u64 != size) {
+            return Err(cut_short(key.as_str(), body.len(), size));
+        }
         body.ok_or_else(|| BackendError::TooLarge { key: key.to_string(), size, max_bytes })
     }
 
@@ -115,17 +115,18 @@ impl Backend for ObjectBackend {
         match ranged().await {
             Ok(ranged) if ranged.bytes.len() as u64 == range.end - range.start => Ok(ranged),
             Ok(ranged) => Err(out_of_range(ranged.size)),
+            Err(error) if is_unreachable(&error) => Err(classify(key.as_str(), error)),
             // Stores say in many ways that a range lies past the end.
             Err(error) => match self.head(key).await {
                 Ok(head) if head.size < range.end => Err(out_of_range(head.size)),
-                _ => Err(classify(key, error)),
+                _ => Err(classify(key.as_str(), error)),
             },
         }
     }
 
     async fn head(&self, key: &Key) -> Result<Head, BackendError> {
         let found = async || self.store.head(&path(key)?).await;
-        found().await.map(|meta| head(&meta)).map_err(|error| classify(key, error))
+        found().await.map(|meta| head(&meta)).map_err(|error| classify(key.as_str(), error))
     }
 
     async fn list(&self, options: ListOptions) -> Result<ListPage, BackendError> {
@@ -163,9 +164,7 @@ impl Backend for ObjectBackend {
             }
             Ok(entries)
         };
-        let mut entries = entries().await.map_err(|error: object_store::Error| {
-            BackendError::Other { key: shown, source: error.into() }
-        })?;
+        let mut entries = entries().await.map_err(|error| classify(&shown, error))?;
         let more = entries.len() > limit;
         entries.truncate(limit);
         Ok(ListPage { entries, more })
@@ -173,9 +172,9 @@ impl Backend for ObjectBackend {
 
     async fn delete(&self, key: &Key) -> Result<(), BackendError> {
         let gone = async || self.store.delete(&path(key)?).await;
-        match gone().await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(classify(key, error)),
+        match gone().await.map_err(|error| classify(key.as_str(), error)) {
+            Err(BackendError::NotFound { .. }) => Ok(()),
+            other => other,
         }
     }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use toolstub_store::{Backend, BoxError, MemoryBackend};
 use url::Url;
 
+use crate::Variables;
+
 /// How to open a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenOptions {
@@ -13,11 +15,15 @@ pub struct OpenOptions {
     ///
     /// Without it a power cut can lose what was acknowledged.
     pub fsync: bool,
+    /// The variables that say how to reach a bucket (none by default).
+    ///
+    /// The process is not asked for its own: give [`Variables::of_process`].
+    pub variables: Variables,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { fsync: true }
+        Self { fsync: true, variables: Variables::default() }
     }
 }
 
@@ -26,7 +32,9 @@ impl Default for OpenOptions {
 #[non_exhaustive]
 pub enum OpenError {
     /// A location in a form that is not known.
-    #[error("`{location}` is not a store's location; give a path, file:///path or memory:")]
+    #[error(
+        "`{location}` is not a store's location; give a path, file:///path, s3://bucket/prefix or memory:"
+    )]
     Unknown {
         /// What was given, without what may be secret in it.
         location: String,
@@ -44,6 +52,44 @@ pub enum OpenError {
     FileUrl {
         /// What was given.
         location: String,
+    },
+    /// A location in a bucket that is not usable. What was given may hold secrets and is not told.
+    #[error("that is not a location in a bucket: {problem}; give s3://bucket/prefix")]
+    S3Url {
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// A variable whose value cannot be used. The value may be secret and is not told.
+    #[error("the value of {name} cannot be used; {expected}")]
+    Variable {
+        /// The variable's name.
+        name: &'static str,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// Two variables that go together, of which one is missing.
+    #[error("{set} is set and {missing} is not; set both")]
+    HalfSet {
+        /// The one that is set.
+        set: &'static str,
+        /// The one that is missing.
+        missing: &'static str,
+    },
+    /// No variable says who asks a bucket.
+    #[error(
+        "there are no credentials for the bucket: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
+         AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, or AWS_EC2_METADATA_DISABLED=false to take \
+         those of the machine, or AWS_SKIP_SIGNATURE=true for a bucket that is open to all; \
+         profiles and files of other tools are not read"
+    )]
+    Credentials,
+    /// The way to a bucket that cannot be set up.
+    #[error(
+        "cannot set up the way to the bucket; TLS needs the certificates of the system, or others by SSL_CERT_FILE or AWS_CA_BUNDLE"
+    )]
+    S3 {
+        /// What went wrong.
+        source: BoxError,
     },
     /// A folder that cannot be opened or made.
     #[error("cannot open the folder `{}` as a store", path.display())]
@@ -63,14 +109,15 @@ pub enum OpenError {
     },
 }
 
-/// Opens a store: a path, `file:///path`, or `memory:` for one that ends with the process.
+/// Opens a store: a path, `file:///path`, `s3://bucket/prefix`, or `memory:` for one that ends with
+/// the process.
 ///
-/// A local folder is made if it is not there.
+/// A local folder is made if it is not there. A bucket is not asked for anything yet.
 pub fn open(location: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>, OpenError> {
     match location.split_once(':') {
         Some(("memory", "" | "//" | "///")) => Ok(Arc::new(MemoryBackend::new())),
         Some(("file", _)) => open_folder(&file_path(location)?, options),
-        Some(("s3", _)) => Err(OpenError::NotBuilt { scheme: "s3" }),
+        Some(("s3", _)) => open_bucket(location, options),
         Some((scheme, rest)) if scheme == "memory" || rest.starts_with("//") => {
             Err(OpenError::Unknown { location: format!("{scheme}:…") })
         }
@@ -101,6 +148,16 @@ fn open_folder(_path: &Path, _options: &OpenOptions) -> Result<Arc<dyn Backend>,
     Err(OpenError::NotBuilt { scheme: "file" })
 }
 
+#[cfg(feature = "s3")]
+fn open_bucket(location: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>, OpenError> {
+    Ok(Arc::new(crate::S3Backend::open(location, &options.variables)?))
+}
+
+#[cfg(not(feature = "s3"))]
+fn open_bucket(_location: &str, _options: &OpenOptions) -> Result<Arc<dyn Backend>, OpenError> {
+    Err(OpenError::NotBuilt { scheme: "s3" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,7 +171,9 @@ mod tests {
     #[test]
     fn other_locations_are_refused() {
         refuses("", "give a path");
-        refuses("s3://bucket/prefix", "s3: stores");
+        let credentials =
+            if cfg!(feature = "s3") { "AWS_ACCESS_KEY_ID" } else { "s3: stores cannot" };
+        refuses("s3://bucket/prefix", credentials);
         refuses("ftp://user:secret@host/x", "`ftp:…` is not a store's location");
         refuses("memory://host/x", "`memory:…`");
         for url in

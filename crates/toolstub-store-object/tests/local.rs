@@ -101,7 +101,9 @@ async fn keeps_the_contract(fsync: bool) {
     let roots = tempfile::tempdir().unwrap();
     contract::check(|| {
         let root = tempfile::tempdir_in(roots.path()).unwrap().keep();
-        Arc::new(LocalBackend::open(&root, &OpenOptions { fsync }).unwrap())
+        Arc::new(
+            LocalBackend::open(&root, &OpenOptions { fsync, ..OpenOptions::default() }).unwrap(),
+        )
     })
     .await;
 }
@@ -369,7 +371,9 @@ async fn clearing_up_leaves_nothing_but_results() {
 #[tokio::test]
 async fn many_entries_are_listed_by_the_page() {
     let root = tempfile::tempdir().unwrap();
-    let backend = LocalBackend::open(root.path(), &OpenOptions { fsync: false }).unwrap();
+    let backend =
+        LocalBackend::open(root.path(), &OpenOptions { fsync: false, ..OpenOptions::default() })
+            .unwrap();
     for number in 0..3000 {
         let folder = root.path().join(format!("f/{:02}/{number:05}", number % 7));
         fs::create_dir_all(&folder).unwrap();

@@ -244,7 +244,9 @@ async fn pruning_and_flushing_keep_objects(backend: &dyn Backend) {
         done("prune", backend.prune(&key(folder)).await);
     }
     assert_eq!(list(backend, None, Depth::All, 9).await, ["a/d/e"]);
-    assert_eq!(list(backend, Some("a"), Depth::Children, 9).await, ["d/"]);
+    // A folder that holds nothing may still be listed where folders are only names.
+    let children = list(backend, Some("a"), Depth::Children, 9).await;
+    assert!(children == ["d/"] || children == ["b/", "d/"], "{children:?}");
     assert_eq!(get(backend, "a/d/e").await, &b"x"[..]);
 }
 

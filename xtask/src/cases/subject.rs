@@ -54,7 +54,7 @@ impl Subject {
     /// Opens the store in a folder.
     pub(super) fn open(root: &Path) -> anyhow::Result<Self> {
         let location = root.to_str().context("the store's folder has a name that is not text")?;
-        let backend = open(location, &OpenOptions { fsync: false })?;
+        let backend = open(location, &OpenOptions { fsync: false, ..OpenOptions::default() })?;
         Ok(Self { runtime: runtime()?, store: ResultStore::new(backend) })
     }
 

@@ -17,7 +17,7 @@ const SMALL: usize = 64 << 10;
 pub(super) fn run(files: &[PathBuf]) -> anyhow::Result<bool> {
     let folder = tempfile::tempdir()?;
     let location = folder.path().to_str().context("the temporary folder's name is not UTF-8")?;
-    let options = OpenOptions { fsync: false };
+    let options = OpenOptions { fsync: false, ..OpenOptions::default() };
     let local = ResultStore::new(open(location, &options)?);
     // Pieces of a character are many: they are read from memory.
     let memory = ResultStore::new(open("memory:", &options)?);

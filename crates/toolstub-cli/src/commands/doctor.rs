@@ -52,6 +52,14 @@ pub(crate) fn run(context: &Context) -> Result<Outcome, Failure> {
 fn guarantees(location: &str) -> &'static [&'static str] {
     if location.starts_with("memory:") {
         &["what is stored ends with the process"]
+    } else if location.starts_with("s3:") {
+        &[
+            "a write is acknowledged once the server has it: how safe it is then is the server's part",
+            "who may read it, and whether it is encrypted, is the bucket's part: its policy and settings",
+            "a result is seen whole or not at all, and each block that is read is checked",
+            "an upload that a crash interrupts is found by gc; for one that breaks off as it begins, \
+             let the bucket abort incomplete uploads after a day",
+        ]
     } else {
         &[
             "a write is on the disk before it is acknowledged: a power cut does not lose it",
