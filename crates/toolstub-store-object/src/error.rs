@@ -61,7 +61,7 @@ fn plain(error: object_store::Error) -> BoxError {
     let code = links(&error).find_map(|link| link.downcast_ref().and_then(io::Error::raw_os_error));
     match code {
         Some(code) => io::Error::from_raw_os_error(code).into(),
-        None if links(&error).any(<dyn std::error::Error>::is::<io::Error>) => error.into(),
+        None if links(&error).any(<dyn Error>::is::<io::Error>) => error.into(),
         // Its text has those of its sources in it.
         None => Told(text::clean(&error.to_string(), TOLD)).into(),
     }
