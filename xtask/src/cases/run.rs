@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::case::{Case, max_seconds};
 use super::content::Sources;
 use super::expect::judge;
+use super::operations::turn::Conversations;
 use super::operations::{self, Done, Outcome};
 use super::rss;
 use super::subject::{Said, Subject};
@@ -30,6 +31,8 @@ pub(super) struct State {
     pub(super) results: BTreeMap<String, Option<Said>>,
     /// The sessions that were written to.
     pub(super) sessions: Vec<String>,
+    /// The messages of the sessions that had turns.
+    pub(super) conversations: Conversations,
     /// The last step that described a content, for it to be repeated.
     pub(super) last: Option<Map<String, Value>>,
 }
@@ -66,6 +69,7 @@ pub(super) fn run(case: &Case, folder: &Path) -> anyhow::Result<Verdicts> {
         sources,
         results: BTreeMap::new(),
         sessions: Vec::new(),
+        conversations: Conversations::new(),
         last: None,
     };
     let (mut must, mut should) = (Vec::new(), Vec::new());
