@@ -8,6 +8,7 @@ mod case;
 mod content;
 mod expect;
 mod integer;
+mod limit;
 mod operations;
 mod rss;
 mod run;

@@ -12,6 +12,9 @@ mod corpus;
 mod prove;
 mod tidy;
 
+/// The exit code where this machine cannot run what was asked for: neither passed nor failed.
+const NOT_HERE: u8 = 77;
+
 /// The project's own chores.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask")]
@@ -55,6 +58,10 @@ fn main() -> ExitCode {
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
+        Err(error) if error.is::<prove::NotHere>() => {
+            complain(format_args!("cargo xtask: not run: {error:#}"));
+            ExitCode::from(NOT_HERE)
+        }
         Err(error) => {
             complain(format_args!("cargo xtask: {error:#}"));
             ExitCode::FAILURE

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 use toolstub_core::{Kind, OffsetUnit};
 
@@ -23,6 +24,18 @@ pub(crate) struct Args {
     /// The event that results belong to.
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) event: Option<String>,
+
+    /// Whether a write to a folder waits until it is on the disk; a power cut can lose what did not.
+    #[arg(
+        long,
+        global = true,
+        env = "TOOLSTUB_FSYNC",
+        value_name = "BOOL",
+        default_value = "true",
+        action = ArgAction::Set,
+        value_parser = BoolishValueParser::new()
+    )]
+    pub(crate) fsync: bool,
 
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -1,6 +1,8 @@
 //! What every command that touches the store needs.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 
 use anyhow::anyhow;
 use toolstub_core::{EventId, Ref, SessionId, ToolResultId};
@@ -10,6 +12,7 @@ use toolstub_store_object::{OpenOptions, open};
 use crate::args::Target;
 use crate::config::{Config, default_store};
 use crate::failure::Failure;
+use crate::interrupt;
 
 /// The session where none is given.
 const DEFAULT_SESSION: &str = "default";
@@ -22,6 +25,7 @@ pub(crate) struct Context {
     pub(crate) store: Option<String>,
     pub(crate) session: Option<String>,
     pub(crate) event: Option<String>,
+    pub(crate) fsync: bool,
 }
 
 impl Context {
@@ -48,7 +52,7 @@ impl Context {
 
     /// Opens the store.
     pub(crate) fn open(&self) -> Result<ResultStore, Failure> {
-        let backend = open(&self.location()?, &OpenOptions::default())?;
+        let backend = open(&self.location()?, &OpenOptions { fsync: self.fsync })?;
         Ok(ResultStore::new(backend))
     }
 
@@ -93,11 +97,21 @@ impl Context {
     }
 }
 
-/// Runs what waits for the store.
+/// Runs what waits for the store; a signal that asks the process to end is an error.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::storage(anyhow::Error::new(error)))?;
-    runtime.block_on(work)
+    runtime.block_on(async {
+        let (mut work, mut signalled) = (pin!(work), pin!(interrupt::signalled()));
+        poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Pending => signalled
+                .as_mut()
+                .poll(context)
+                .map(|()| Err(Failure::storage(anyhow!("interrupted")))),
+            done => done,
+        })
+        .await
+    })
 }

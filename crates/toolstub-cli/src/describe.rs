@@ -4,12 +4,18 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 use toolstub_core::{Kind, Receipt, Sha256, Synopsis};
-use toolstub_detect::{Detection, detect};
+use toolstub_detect::{Content, Detection};
 use toolstub_render::{Body, Head, Header, render};
-use toolstub_summarize::summarize;
+use toolstub_store::{Body as Held, Original};
+use toolstub_summarize::describe;
 
 use crate::args::{Described, Style};
 use crate::config::Config;
+use crate::failure::Failure;
+use crate::interrupt;
+
+/// How much of a spool is read at once, in bytes.
+const PIECE: usize = 256 << 10;
 
 /// How a stub is written: what was asked for, else what is configured, else the defaults.
 #[derive(Debug)]
@@ -35,14 +41,10 @@ impl<'a> Describe<'a> {
         }
     }
 
-    /// Detects what `content` is, and phrases it.
-    pub(crate) fn content(&self, content: &[u8]) -> (Detection, Synopsis) {
-        let sample_chars = usize::try_from(self.preview_chars.max(0)).unwrap_or(usize::MAX);
-        let options = toolstub_detect::Options { mime: self.mime, sample_chars };
-        let detection = detect(content, &options);
-        let options = toolstub_summarize::Options { preview_chars: self.preview_chars };
-        let synopsis = summarize(&detection, &options);
-        (detection, synopsis)
+    /// Detects what an original is, and phrases it.
+    pub(crate) fn original(&self, original: &Original) -> Result<(Detection, Synopsis), Failure> {
+        let mut pieces = Pieces { body: original.body(), at: 0, buffer: Vec::new() };
+        describe(&mut pieces, self.mime, self.preview_chars)
     }
 
     /// Writes the stub of a content that was detected.
@@ -67,6 +69,32 @@ impl<'a> Describe<'a> {
                 render(header, &Body::Head(&head), &options)
             }
         }
+    }
+}
+
+/// An original, read back as it was taken in.
+struct Pieces<'a> {
+    body: &'a Held,
+    /// Where the buffer stands in the original.
+    at: u64,
+    buffer: Vec<u8>,
+}
+
+impl Content for Pieces<'_> {
+    type Error = Failure;
+
+    fn piece(&mut self, at: u64) -> Result<&[u8], Failure> {
+        if let Held::Bytes(bytes) = self.body {
+            return Ok(usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default());
+        }
+        if !(self.at..self.at + self.buffer.len() as u64).contains(&at) {
+            interrupt::check()?;
+            self.buffer.resize(PIECE, 0);
+            let length = self.body.read_at(at, &mut self.buffer).map_err(Failure::storage)?;
+            self.buffer.truncate(length);
+            self.at = at;
+        }
+        Ok(&self.buffer[(at - self.at) as usize..])
     }
 }
 
@@ -109,8 +137,7 @@ impl<'a> Passed<'a> {
 impl<'a> Answer<'a> {
     /// The answer where nothing is stored.
     pub(crate) fn unstored(
-        detection: &Detection,
-        sha256: Sha256,
+        original: &Original,
         synopsis: &'a Synopsis,
         stub: Option<&'a str>,
     ) -> Self {
@@ -118,10 +145,10 @@ impl<'a> Answer<'a> {
             externalized: false,
             reference: None,
             tool_result_id: None,
-            kind: detection.kind(),
-            original_chars: detection.census.chars,
-            original_bytes: detection.census.bytes,
-            sha256,
+            kind: synopsis.kind,
+            original_chars: original.chars(),
+            original_bytes: original.size(),
+            sha256: original.sha256(),
             not_stored_bytes: 0,
             synopsis,
             stub,

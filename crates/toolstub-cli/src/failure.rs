@@ -1,4 +1,4 @@
-//! Exit codes, and how a failure is told.
+//! Exit codes, and how a failure is told. A signal's are 128 and its number.
 
 use std::process::ExitCode;
 
@@ -32,6 +32,14 @@ impl Failure {
     /// The store failed.
     pub(crate) fn storage(error: impl Into<Error>) -> Self {
         Self { code: "INTERNAL", exit: STORAGE, error: error.into() }
+    }
+
+    /// The failure, unless it came after a signal that asked the process to end: then that.
+    pub(crate) fn unless_interrupted(self) -> Self {
+        match crate::interrupt::caught() {
+            Some(exit) => Self { code: "CANCELLED", exit, error: Error::msg("interrupted") },
+            None => self,
+        }
     }
 
     /// Tells the failure: on standard error, or with `json` as an object on standard output.

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use toolstub_store::{Intake, Original};
+
 use crate::failure::Failure;
+use crate::interrupt::Reader;
 
 /// Inputs of at least so many bytes, or of unknown length, show how far they are.
 const LONG: u64 = 16 << 20;
@@ -14,23 +17,9 @@ const LONG: u64 = 16 << 20;
 /// How much is read at once, in bytes.
 const PIECE: usize = 256 << 10;
 
-/// Reads a file, or standard input where it is `-`, into memory.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let mut content = Vec::new();
-    let mut input = Input::open(path)?;
-    // Room for one byte more lets the end be seen without the buffer growing.
-    let room = input.length.unwrap_or(0).saturating_add(1);
-    let room = content.try_reserve_exact(usize::try_from(room).unwrap_or(usize::MAX));
-    let read = room.map_err(io::Error::other).and_then(|()| input.source.read_to_end(&mut content));
-    read.map_err(|error| input.failure(error))?;
-    input.bar.finish_and_clear();
-    Ok(content)
-}
-
 /// A tool result that is read piece by piece.
 pub(crate) struct Input {
     name: String,
-    length: Option<u64>,
     bar: ProgressBar,
     source: Box<dyn Read>,
     buffer: Vec<u8>,
@@ -43,16 +32,16 @@ impl Input {
         let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
         let opened = || -> io::Result<(Option<u64>, Box<dyn Read>)> {
             if is_stdin {
-                return Ok((None, Box::new(io::stdin().lock())));
+                return Ok((None, Box::new(Reader::new(io::stdin())?)));
             }
             let file = File::open(path)?;
             let metadata = file.metadata()?;
-            Ok((metadata.is_file().then_some(metadata.len()), Box::new(file)))
+            Ok((metadata.is_file().then_some(metadata.len()), Box::new(Reader::new(file)?)))
         };
         let (length, source) = opened().map_err(|error| unreadable(&name, error))?;
         let bar = progress(length);
         let source = Box::new(bar.wrap_read(source));
-        Ok(Self { name, length, bar, source, buffer: Vec::new() })
+        Ok(Self { name, bar, source, buffer: Vec::new() })
     }
 
     /// The next piece; an empty one is the end.
@@ -68,6 +57,16 @@ impl Input {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.failure(error)),
+            }
+        }
+    }
+
+    /// Gives all that is left to an intake.
+    pub(crate) async fn pour_into(&mut self, mut intake: Intake) -> Result<Original, Failure> {
+        loop {
+            match self.piece()? {
+                [] => return Ok(intake.finish().await?),
+                piece => intake.push(piece).await?,
             }
         }
     }

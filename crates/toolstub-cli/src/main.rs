@@ -7,6 +7,7 @@ mod context;
 mod describe;
 mod failure;
 mod input;
+mod interrupt;
 mod output;
 
 use std::process::ExitCode;
@@ -14,6 +15,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    interrupt::run(run)
+}
+
+fn run() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return failure::report_usage(&error),
@@ -21,6 +26,6 @@ fn main() -> ExitCode {
     let json = args.json;
     match commands::run(args) {
         Ok(outcome) => outcome.into(),
-        Err(failure) => failure.report(json),
+        Err(failure) => failure.unless_interrupted().report(json),
     }
 }

@@ -2,16 +2,24 @@
 
 use std::io::{self, Write as _};
 
-use anyhow::Context as _;
+use anyhow::Error;
 
 use crate::failure::Failure;
 
 /// Writes bytes as they are. A reader that has gone away is no failure.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
+    write_piece(bytes).map(|_| ())
+}
+
+/// Writes bytes as they are, and says whether there is still a reader.
+pub(crate) fn write_piece(bytes: &[u8]) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => done.context("cannot write to standard output").map_err(Failure::storage),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => {
+            Err(Failure::storage(Error::new(error).context("cannot write to standard output")))
+        }
     }
 }
 

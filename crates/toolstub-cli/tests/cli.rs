@@ -486,3 +486,61 @@ fn doctor_tries_the_store_and_leaves_nothing() {
         (&false.into(), &"failed".into())
     );
 }
+
+/// Starts `put -` with some input and no end of it, and sends it a signal once it waits for more.
+#[cfg(unix)]
+fn signalled(home: &Home, signal: &str, input: &[u8]) -> Output {
+    let mut put = home.command(&["put", "-"]);
+    put.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = put.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    output
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_nothing_and_ends_with_its_code() {
+    let home = Home::new();
+    let large = vec![b'x'; 8 << 20];
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        for input in [&b""[..], b"some", &large] {
+            let output = signalled(&home, signal, input);
+            exits(&output, code);
+            assert_eq!(output.stderr, b"toolstub: interrupted\n");
+            assert!(output.stdout.is_empty());
+        }
+    }
+    let store = home.path().join(".local/share/toolstub");
+    let left: Vec<_> = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_on_the_size_of_files_is_a_failure_of_the_store() {
+    let home = Home::new();
+    fs::write(home.path().join("large"), vec![b'x'; 8 << 20]).unwrap();
+    let program = env!("CARGO_BIN_EXE_toolstub");
+    let mut put = Command::new("sh");
+    put.args(["-c", &format!("ulimit -f 1000; exec {program} put large --json --store s")]);
+    let output = put.current_dir(home.path()).env("HOME", home.path()).output().unwrap();
+    fails(&output, 3, "RESOURCE_EXHAUSTED", "no room");
+    assert_eq!(fs::read_dir(home.path().join("s")).unwrap().count(), 0);
+}
+
+#[test]
+fn whether_to_wait_for_the_disk_can_be_said() {
+    let home = Home::new();
+    for fsync in ["true", "false", "1", "0", "yes", "no"] {
+        home.put(fsync.as_bytes(), &["--fsync", fsync]);
+        let mut list = home.command(&["list"]);
+        exits(&list.env("TOOLSTUB_FSYNC", fsync).output().unwrap(), 0);
+    }
+    exits(&home.run(&["list", "--fsync", "perhaps"]), 2);
+}

@@ -1,18 +1,24 @@
 //! What is counted in every content, in one pass.
 
+use std::ops::ControlFlow;
+
 use toolstub_core::text::escape_sequence_len;
 use toolstub_core::utf8;
+
+use crate::content::{Content, Uncut, each_piece};
 
 /// The longest excerpt that a synopsis takes from either end, in characters.
 const EXCERPT_CHARS: usize = 500;
 /// How many of the first characters are searched for control characters.
 const CONTROL_WINDOW: usize = 1000;
 
-/// How much is counted at a time, in bytes.
-const BLOCK: usize = 32 << 10;
+/// How many bytes those can take at most.
+const CONTROL_BYTES: usize = CONTROL_WINDOW * 8;
+/// The longest sample that is kept of either end, in characters: more than any stub is for.
+const MAX_SAMPLE_CHARS: usize = 1 << 19;
 
 /// Counts over a whole content, and its two ends.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Census {
     /// Length in bytes.
     pub bytes: u64,
@@ -36,25 +42,49 @@ pub struct Census {
 }
 
 impl Census {
-    /// Counts `content`, keeping what a sample of `sample_chars` needs of its ends.
-    pub fn of(content: &[u8], sample_chars: usize) -> Self {
-        let keep = sample_chars.max(EXCERPT_CHARS).saturating_mul(4).min(content.len());
-        let mut census = Self {
-            bytes: content.len() as u64,
-            controls: controls(content),
-            head: content[..keep].to_vec(),
-            tail: content[content.len() - keep..].to_vec(),
-            ..Self::default()
-        };
-        for block in blocks(content) {
-            census.lines += memchr::memchr_iter(b'\n', block).count() as u64;
-            census.has_nul |= memchr::memchr(0, block).is_some();
-            let (chars, ill_formed_bytes) = characters(block);
-            census.chars += chars;
-            census.ill_formed_bytes += ill_formed_bytes;
+    /// Counts `content`, keeping what a sample of `sample_chars` (at most 524,288) needs of its
+    /// ends.
+    pub(crate) fn of<C: Content>(content: &mut C, sample_chars: usize) -> Result<Self, C::Error> {
+        let keep = sample_chars.clamp(EXCERPT_CHARS, MAX_SAMPLE_CHARS) * 4;
+        let mut census = Self::default();
+        let mut last = b'\n';
+        let mut uncut = Uncut::default();
+        each_piece(content, 0, |piece| {
+            census.bytes += piece.len() as u64;
+            census.keep(piece, keep);
+            last = piece[piece.len() - 1];
+            uncut.feed(piece, &mut |block| census.count(block));
+            ControlFlow::<()>::Continue(())
+        })?;
+        uncut.finish(&mut |block| census.count(block));
+        census.lines += u64::from(last != b'\n');
+        census.controls = controls(&census.head);
+        census.head.truncate(keep);
+        census.head.shrink_to_fit();
+        census.tail.drain(..census.tail.len().saturating_sub(keep));
+        Ok(census)
+    }
+
+    /// Counts a block that cuts no character.
+    fn count(&mut self, block: &[u8]) {
+        self.lines += memchr::memchr_iter(b'\n', block).count() as u64;
+        self.has_nul |= memchr::memchr(0, block).is_some();
+        let (chars, ill_formed_bytes) = characters(block);
+        self.chars += chars;
+        self.ill_formed_bytes += ill_formed_bytes;
+    }
+
+    /// Keeps what is wanted of the ends.
+    fn keep(&mut self, piece: &[u8], keep: usize) {
+        let room = keep.max(CONTROL_BYTES).saturating_sub(self.head.len());
+        self.head.extend_from_slice(&piece[..piece.len().min(room)]);
+        let end = &piece[piece.len().saturating_sub(keep)..];
+        if end.len() == keep {
+            self.tail.clear();
+        } else if self.tail.len() + end.len() > 2 * keep {
+            self.tail.drain(..self.tail.len() - keep);
         }
-        census.lines += u64::from(content.last().is_some_and(|&last| last != b'\n'));
-        census
+        self.tail.extend_from_slice(end);
     }
 
     /// Whether the content is valid UTF-8.
@@ -68,9 +98,19 @@ impl Census {
     }
 }
 
-/// Counts the characters of `bytes`; an ill-formed sequence is one.
-pub(crate) fn count_chars(bytes: &[u8]) -> u64 {
-    blocks(bytes).map(|block| characters(block).0).sum()
+/// Counts the characters from `at` up to `end`; an ill-formed sequence is one.
+pub(crate) fn count_chars<C: Content>(content: &mut C, at: u64, end: u64) -> Result<u64, C::Error> {
+    let (mut chars, mut left) = (0, end.saturating_sub(at));
+    let mut uncut = Uncut::default();
+    let mut count = |block: &[u8]| chars += characters(block).0;
+    each_piece(content, at, |piece| {
+        let part = &piece[..piece.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
+        left -= part.len() as u64;
+        uncut.feed(part, &mut count);
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    uncut.finish(&mut count);
+    Ok(chars)
 }
 
 /// The characters of a block that cuts none, and the bytes of its ill-formed sequences.
@@ -90,29 +130,9 @@ fn characters(block: &[u8]) -> (u64, u64) {
     })
 }
 
-fn blocks(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let (block, tail) = rest.split_at(block_len(rest));
-        rest = tail;
-        (!block.is_empty()).then_some(block)
-    })
-}
-
-/// The length of the next block: some kilobytes that stay in the cache while they are counted,
-/// ending where no character is cut.
-fn block_len(rest: &[u8]) -> usize {
-    if rest.len() <= BLOCK {
-        return rest.len();
-    }
-    // A sequence has at most four bytes: a lead byte among the last three may begin one that the
-    // block would cut. Moving it to the next block is right whether it is well-formed or not.
-    let lead = (BLOCK - 3..BLOCK).rev().find(|&at| !utf8::is_continuation(rest[at]));
-    lead.filter(|&at| rest[at] >= 0x80).unwrap_or(BLOCK)
-}
-
 fn controls(content: &[u8]) -> (u64, u64) {
     let (mut controls, mut seen) = (0, 0);
-    let mut rest = &content[..content.len().min(CONTROL_WINDOW * 8)];
+    let mut rest = &content[..content.len().min(CONTROL_BYTES)];
     while seen < CONTROL_WINDOW as u64 {
         if let Some(length) = escape_sequence_len(rest) {
             seen += length as u64;
@@ -139,6 +159,13 @@ fn bad_len(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::BLOCK;
+    use crate::content::tests::Pieces;
+
+    fn census(mut bytes: &[u8]) -> Census {
+        let Ok(census) = Census::of(&mut bytes, 0);
+        census
+    }
 
     #[test]
     fn blocks_do_not_change_the_counts() {
@@ -148,16 +175,16 @@ mod tests {
                 while bytes.len() < 3 * BLOCK {
                     bytes.extend_from_slice(unit.as_bytes());
                 }
-                let census = Census::of(&bytes, 0);
-                assert_eq!(census.chars, utf8::count_chars(&bytes));
-                assert_eq!(census.ill_formed_bytes, 0);
+                let counted = census(&bytes);
+                assert_eq!(counted.chars, utf8::count_chars(&bytes));
+                assert_eq!(counted.ill_formed_bytes, 0);
                 bytes[BLOCK - 2..BLOCK].copy_from_slice(&[0xf0, 0x9f]);
                 bytes[2 * BLOCK + 1] = 0xff;
-                let census = Census::of(&bytes, 0);
+                let counted = census(&bytes);
                 let bad =
                     bytes.utf8_chunks().map(|chunk| chunk.invalid().len() as u64).sum::<u64>();
                 assert_eq!(
-                    (census.chars, census.ill_formed_bytes),
+                    (counted.chars, counted.ill_formed_bytes),
                     (utf8::count_chars(&bytes), bad)
                 );
             }
@@ -165,8 +192,22 @@ mod tests {
     }
 
     #[test]
+    fn both_ends_are_kept_whatever_the_pieces() {
+        let bytes: Vec<u8> = (0..20_000_u32).flat_map(|i| format!("{i}\n").into_bytes()).collect();
+        for length in [0, 1, 1999, 2000, 2001, 4001, 9000, bytes.len()] {
+            let bytes = &bytes[..length];
+            for sizes in [&[1][..], &[1999, 3], &[2000], &[4096], &[7, 100_000]] {
+                let Ok(census) = Census::of(&mut Pieces::new(bytes, sizes), 0);
+                assert_eq!(census.head, &bytes[..length.min(2000)]);
+                assert_eq!(census.tail, &bytes[length - length.min(2000)..]);
+                assert_eq!(census.bytes, length as u64);
+            }
+        }
+    }
+
+    #[test]
     fn coloured_and_overstruck_text_has_no_controls() {
-        assert_eq!(Census::of(b"\x1b[31mred\x1b[0m a\x08a\x0c\t\r\n", 0).controls.0, 0);
-        assert_eq!(Census::of(b"a\x01\x02\x1b\n", 0).controls, (3, 5));
+        assert_eq!(census(b"\x1b[31mred\x1b[0m a\x08a\x0c\t\r\n").controls.0, 0);
+        assert_eq!(census(b"a\x01\x02\x1b\n").controls, (3, 5));
     }
 }

@@ -4,6 +4,7 @@ use toolstub_core::Kind;
 
 use crate::census::Census;
 use crate::code::{self, Code};
+use crate::content::Content;
 use crate::json::{self, Json};
 use crate::media_type::MediaType;
 use crate::table::{self, Delimiter, Table};
@@ -28,7 +29,7 @@ impl Default for Options<'_> {
 }
 
 /// A content's kind, with what was learnt while confirming it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Detection {
     /// What was counted, whatever the kind.
     pub census: Census,
@@ -53,7 +54,7 @@ impl Detection {
 }
 
 /// The evidence of a kind.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
     /// JSON.
     Json(Json),
@@ -74,36 +75,54 @@ pub enum Finding {
 /// Detects what `content` is.
 ///
 /// The same bytes, media type and options give the same detection, everywhere and always.
-pub fn detect(content: &[u8], options: &Options<'_>) -> Detection {
-    let census = Census::of(content, options.sample_chars);
-    let finding = find(content, &census, MediaType::of(options.mime));
-    Detection { census, finding }
+pub fn detect(mut content: &[u8], options: &Options<'_>) -> Detection {
+    let Ok(detection) = detect_in_pieces(&mut content, options);
+    detection
 }
 
-fn find(content: &[u8], census: &Census, declared: MediaType) -> Finding {
+/// Detects what a content is that is not at hand as a whole, in bounded memory.
+///
+/// The detection is that of [`detect`] for the same bytes, wherever the pieces end.
+///
+/// # Errors
+/// What reading `content` fails with.
+pub fn detect_in_pieces<C: Content>(
+    content: &mut C,
+    options: &Options<'_>,
+) -> Result<Detection, C::Error> {
+    let census = Census::of(content, options.sample_chars)?;
+    let finding = find(content, &census, MediaType::of(options.mime))?;
+    Ok(Detection { census, finding })
+}
+
+fn find<C: Content>(
+    content: &mut C,
+    census: &Census,
+    declared: MediaType,
+) -> Result<Finding, C::Error> {
     if let Some(why) = Unknown::before_any_scan(census) {
-        return Finding::Unknown(why);
+        return Ok(Finding::Unknown(why));
     }
-    if let Some(json) = json::scan(content, census, declared) {
-        return Finding::Json(json);
+    if let Some(json) = json::scan(content, census, declared)? {
+        return Ok(Finding::Json(json));
     }
     if declared == MediaType::Json {
-        return Finding::Unknown(Unknown { why: Why::DeclaredJson });
+        return Ok(Finding::Unknown(Unknown { why: Why::DeclaredJson }));
     }
-    if let Some(xml) = xml::scan(content, census, declared) {
-        return Finding::Xml(xml);
+    if let Some(xml) = xml::scan(content, census, declared)? {
+        return Ok(Finding::Xml(xml));
     }
     if declared == MediaType::Xml {
-        return Finding::Unknown(Unknown { why: Why::DeclaredXml });
+        return Ok(Finding::Unknown(Unknown { why: Why::DeclaredXml }));
     }
-    if let Some(table) = table::scan(content, census) {
-        return Finding::Table(table);
+    if let Some(table) = table::scan(content, census)? {
+        return Ok(Finding::Table(table));
     }
-    if let Some(yaml) = yaml::scan(content, census) {
-        return Finding::Yaml(yaml);
+    if let Some(yaml) = yaml::scan(content, census)? {
+        return Ok(Finding::Yaml(yaml));
     }
-    if let Some(code) = code::scan(content, census) {
-        return Finding::Code(code);
+    if let Some(code) = code::scan(content, census)? {
+        return Ok(Finding::Code(code));
     }
-    Finding::Text(text::scan(content, census))
+    text::scan(content).map(Finding::Text)
 }

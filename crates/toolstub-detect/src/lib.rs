@@ -19,6 +19,7 @@
 
 pub mod census;
 pub mod code;
+mod content;
 mod detection;
 mod distinct;
 pub mod json;
@@ -39,6 +40,7 @@ fn excerpt(raw: &[u8], cap: usize) -> String {
     text
 }
 
-pub use detection::{Detection, Finding, Options, detect};
+pub use content::Content;
+pub use detection::{Detection, Finding, Options, detect, detect_in_pieces};
 pub use distinct::Count;
 pub use media_type::MediaType;

@@ -3,13 +3,15 @@
 use memchr::memchr_iter;
 use toolstub_core::text::is_white_space_byte;
 
-use crate::census::Census;
+use crate::content::{Content, each_block};
 use crate::distinct::Distinct;
 
 /// How many section headers are kept.
 const MAX_HEADERS: usize = 18;
 /// How much of a header is kept, in bytes: more than is ever shown.
 const HEADER_BYTES: usize = 800;
+/// How much of a line is looked at, in bytes.
+const LINE_BYTES: usize = 16 << 10;
 /// The shortest line in capitals that is a header, in characters.
 const MIN_CAPITALS: usize = 7;
 
@@ -24,18 +26,19 @@ pub struct Text {
     pub header_count: u64,
 }
 
-pub(crate) fn scan(content: &[u8], _census: &Census) -> Text {
+pub(crate) fn scan<C: Content>(content: &mut C) -> Result<Text, C::Error> {
     let mut headers = Headers::default();
-    let mut start = 0;
-    for end in memchr_iter(b'\n', content).chain([content.len()]) {
-        headers.line(&content[start..end]);
-        start = end + 1;
-    }
-    Text {
-        words: count_words(content),
+    let mut words = Words::default();
+    each_block(content, 0, |block| {
+        headers.feed(block);
+        words.feed(block);
+    })?;
+    headers.finish();
+    Ok(Text {
+        words: words.count,
         headers: headers.first,
         header_count: headers.distinct.count().at_least,
-    }
+    })
 }
 
 /// The section headers found so far.
@@ -43,12 +46,42 @@ pub(crate) fn scan(content: &[u8], _census: &Census) -> Text {
 struct Headers {
     /// The mark and length of the code fence that is open.
     fence: Option<(u8, usize)>,
+    /// The start of a line that goes on in the next block.
+    begun: Vec<u8>,
     first: Vec<String>,
     distinct: Distinct,
 }
 
 impl Headers {
+    fn feed(&mut self, block: &[u8]) {
+        let mut start = 0;
+        for end in memchr_iter(b'\n', block) {
+            if start == 0 && !self.begun.is_empty() {
+                self.begin(&block[..end]);
+                self.finish();
+            } else {
+                self.line(&block[start..end]);
+            }
+            start = end + 1;
+        }
+        self.begin(&block[start..]);
+    }
+
+    fn begin(&mut self, part: &[u8]) {
+        let room = LINE_BYTES.saturating_sub(self.begun.len());
+        self.begun.extend_from_slice(&part[..part.len().min(room)]);
+    }
+
+    /// Ends the line that has begun.
+    fn finish(&mut self) {
+        let mut line = std::mem::take(&mut self.begun);
+        self.line(&line);
+        line.clear();
+        self.begun = line;
+    }
+
     fn line(&mut self, line: &[u8]) {
+        let line = &line[..line.len().min(LINE_BYTES)];
         let indent = line.iter().take_while(|&&byte| byte == b' ').count();
         let Some(&first) = line.get(indent) else { return };
         match first {
@@ -105,42 +138,57 @@ fn is_capitals(line: &[u8]) -> bool {
 }
 
 /// Counts the runs of characters that are not white space.
-fn count_words(bytes: &[u8]) -> u64 {
-    const BLOCK: usize = 64;
-    let mut words = 0;
-    let mut after_space = true;
-    let mut rest = bytes;
-    loop {
-        // Whole ASCII blocks go through a loop that the compiler turns into vector code.
-        while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
-            if !block.is_ascii() {
+#[derive(Debug)]
+struct Words {
+    count: u64,
+    after_space: bool,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self { count: 0, after_space: true }
+    }
+}
+
+impl Words {
+    /// Counts on in a block that cuts no character.
+    fn feed(&mut self, mut rest: &[u8]) {
+        const BLOCK: usize = 64;
+        let (mut words, mut after_space) = (0, self.after_space);
+        loop {
+            // Whole ASCII blocks go through a loop that the compiler turns into vector code.
+            while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
+                if !block.is_ascii() {
+                    break;
+                }
+                let mut space = [0_u8; BLOCK + 1];
+                space[0] = u8::from(after_space);
+                for (flag, &byte) in space[1..].iter_mut().zip(block) {
+                    *flag = u8::from(is_white_space_byte(byte));
+                }
+                let starts: u8 = (0..BLOCK).map(|i| space[i] & (space[i + 1] ^ 1)).sum();
+                words += u64::from(starts);
+                after_space = space[BLOCK] == 1;
+                rest = tail;
+            }
+            if rest.is_empty() {
                 break;
             }
-            let mut space = [0_u8; BLOCK + 1];
-            space[0] = u8::from(after_space);
-            for (flag, &byte) in space[1..].iter_mut().zip(block) {
-                *flag = u8::from(is_white_space_byte(byte));
-            }
-            let starts: u8 = (0..BLOCK).map(|i| space[i] & (space[i + 1] ^ 1)).sum();
-            words += u64::from(starts);
-            after_space = space[BLOCK] == 1;
-            rest = tail;
-        }
-        // The block with other characters, and the last one, go a character at a time.
-        let stop = rest.len().saturating_sub(BLOCK - 1);
-        if rest.is_empty() {
-            return words;
-        }
-        while rest.len() >= stop.max(1) {
-            let space = white_space_len(rest);
-            if space > 0 {
-                after_space = true;
-                rest = &rest[space..];
-            } else {
-                words += u64::from(std::mem::replace(&mut after_space, false));
-                rest = &rest[1..];
+            // The block with other characters, and the last one, go a character at a time.
+            let stop = rest.len().saturating_sub(BLOCK - 1);
+            while rest.len() >= stop.max(1) {
+                let space = white_space_len(rest);
+                if space > 0 {
+                    after_space = true;
+                    rest = &rest[space..];
+                } else {
+                    words += u64::from(std::mem::replace(&mut after_space, false));
+                    rest = &rest[1..];
+                }
             }
         }
+        self.count += words;
+        self.after_space = after_space;
     }
 }
 
@@ -166,7 +214,7 @@ mod tests {
 
     #[track_caller]
     fn has_headers(text: &str, expected: &[&str]) {
-        let found = scan(text.as_bytes(), &Census::default());
+        let Ok(found) = scan(&mut text.as_bytes());
         assert_eq!(found.headers, expected);
     }
 
@@ -201,7 +249,8 @@ mod tests {
         ) {
             let text = pieces.concat();
             let expected = text.split(is_white_space).filter(|word| !word.is_empty()).count();
-            prop_assert_eq!(count_words(text.as_bytes()), expected as u64);
+            let Ok(found) = scan(&mut text.as_bytes());
+            prop_assert_eq!(found.words, expected as u64);
         }
     }
 }

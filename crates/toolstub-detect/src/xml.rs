@@ -16,6 +16,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::census::Census;
+use crate::content::{Content, skip_chars, window};
 use crate::distinct::{ByDigest, Count, EXACT, digest};
 use crate::media_type::MediaType;
 use dtd::Entities;
@@ -43,11 +44,20 @@ pub struct Xml {
 /// The bytes are UTF-8 whatever the document declares; an ill-formed sequence is a character like
 /// any other. A script that begins with `<?php` is a processing instruction by the letter, and is
 /// taken for XML only where it is declared.
-pub(crate) fn scan(content: &[u8], census: &Census, declared: MediaType) -> Option<Xml> {
-    let body = without_bom_and_space(content);
-    if body.first() != Some(&b'<') {
-        return None;
+pub(crate) fn scan<C: Content>(
+    content: &mut C,
+    census: &Census,
+    declared: MediaType,
+) -> Result<Option<Xml>, C::Error> {
+    let start = skip_chars(content, 0, |c| c.is_ascii_whitespace() || c == '\u{feff}')?;
+    if content.piece(start)?.first() != Some(&b'<') {
+        return Ok(None);
     }
+    let bytes = window(content, start, census.bytes as usize)?;
+    Ok(read(&bytes, census, declared))
+}
+
+fn read(body: &[u8], census: &Census, declared: MediaType) -> Option<Xml> {
     let body = if census.is_utf8() { Cow::Borrowed(body) } else { replaced(body) };
     let mut document = Document::new(&body, declared);
     document.read()?;
@@ -56,16 +66,6 @@ pub(crate) fn scan(content: &[u8], census: &Census, declared: MediaType) -> Opti
         return None;
     }
     document.evidence()
-}
-
-fn without_bom_and_space(mut content: &[u8]) -> &[u8] {
-    loop {
-        let rest = content.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(content).trim_ascii_start();
-        if rest.len() == content.len() {
-            return rest;
-        }
-        content = rest;
-    }
 }
 
 /// The bytes with U+FFFD in place of what is not UTF-8.

@@ -16,9 +16,8 @@ mod first_line;
 mod outline;
 mod schema;
 
-use std::borrow::Cow;
-
 use crate::census::Census;
+use crate::content::{Content, window};
 use crate::distinct::Count;
 
 /// The evidence of YAML.
@@ -56,17 +55,22 @@ pub enum ValueKind {
     Null,
 }
 
+/// Up to which size a content is read as YAML, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
+/// In how much of its start the first line must stand that says something.
+const HEAD_BYTES: usize = 64 << 10;
+
 /// Reads `content` as YAML if it looks like YAML and every document is a mapping or a sequence.
-pub(crate) fn scan(content: &[u8], census: &Census) -> Option<Yaml> {
-    let content = content.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(content);
-    if !first_line::may_begin(content) {
-        return None;
+pub(crate) fn scan<C: Content>(content: &mut C, census: &Census) -> Result<Option<Yaml>, C::Error> {
+    let bom = b"\xEF\xBB\xBF";
+    let start = if census.head.starts_with(bom) { bom.len() } else { 0 };
+    if census.bytes > MAX_BYTES
+        || !first_line::may_begin(&window(content, start as u64, HEAD_BYTES)?)
+    {
+        return Ok(None);
     }
-    let text = match std::str::from_utf8(content) {
-        Ok(text) if census.is_utf8() => Cow::Borrowed(text),
-        _ => String::from_utf8_lossy(content),
-    };
-    outline::read(&text)
+    let bytes = window(content, start as u64, census.bytes as usize)?;
+    Ok(outline::read(&String::from_utf8_lossy(&bytes)))
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use toolstub_core::{Reason, Receipt, Ref, Synopsis};
-use toolstub_detect::{Detection, detect};
+use toolstub_detect::Detection;
 use toolstub_render::{Body, Head, Header, Options, ReadBack, chars_once_stored, render};
 use toolstub_store::Original;
-use toolstub_summarize::summarize;
+use toolstub_summarize::{describe, summarize};
 
 use crate::config::{Config, Style};
 
@@ -22,10 +22,7 @@ impl Draft {
     pub(crate) fn new(content: Bytes, mime: Option<&str>, config: &Config) -> Self {
         let original = Original::new(content.clone(), config.hard_cap_bytes);
         let kept = content.slice(..original.size() as usize);
-        let sample_chars = usize::try_from(config.preview_chars.max(0)).unwrap_or(usize::MAX);
-        let detection = detect(&kept, &toolstub_detect::Options { mime, sample_chars });
-        let preview_chars = config.preview_chars;
-        let synopsis = summarize(&detection, &toolstub_summarize::Options { preview_chars });
+        let Ok((detection, synopsis)) = describe(&mut &kept[..], mime, config.preview_chars);
         Self { original, detection, synopsis }
     }
 

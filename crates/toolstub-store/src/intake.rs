@@ -39,7 +39,8 @@ const TAIL: usize = 4 * MAX_CHAR;
 /// ```
 #[derive(Debug)]
 pub struct Intake {
-    backend: Arc<dyn Backend>,
+    /// Whose spools are used; without one, a file in the folder for temporary files.
+    backend: Option<Arc<dyn Backend>>,
     hard_cap: u64,
     measure: Measure,
     /// Measured, and not yet in the spool.
@@ -56,16 +57,7 @@ pub struct Intake {
 impl ResultStore {
     /// Begins to take in a content, of which at most `hard_cap` bytes are kept.
     pub fn intake(&self, hard_cap: u64) -> Intake {
-        Intake {
-            backend: Arc::clone(&self.backend),
-            hard_cap,
-            measure: Measure::default(),
-            held: BytesMut::new(),
-            spool: None,
-            fresh: BytesMut::new(),
-            measured: 0,
-            dropped: 0,
-        }
+        Intake { backend: Some(Arc::clone(&self.backend)), ..Intake::unstored(hard_cap) }
     }
 
     /// Takes in all that a reader gives.
@@ -88,6 +80,22 @@ impl ResultStore {
 }
 
 impl Intake {
+    /// Begins to take in a content that is only to be measured and described.
+    ///
+    /// It can be stored as well; a spool is then copied.
+    pub fn unstored(hard_cap: u64) -> Self {
+        Self {
+            backend: None,
+            hard_cap,
+            measure: Measure::default(),
+            held: BytesMut::new(),
+            spool: None,
+            fresh: BytesMut::new(),
+            measured: 0,
+            dropped: 0,
+        }
+    }
+
     /// Takes the next piece. What is over the hard cap is only counted.
     pub async fn push(&mut self, mut piece: &[u8]) -> Result<(), StoreError> {
         // A character that the cap would cut must be seen to its end.
@@ -134,7 +142,11 @@ impl Intake {
         let spool = match &mut self.spool {
             Some(spool) => spool,
             place @ None => {
-                let spool = place.insert(self.backend.spool().await?);
+                let spool = match &self.backend {
+                    Some(backend) => backend.spool().await?,
+                    None => SpoolWriter::in_temp_folder()?,
+                };
+                let spool = place.insert(spool);
                 let held = std::mem::take(&mut self.held).freeze();
                 spool.append(held).await?;
                 spool

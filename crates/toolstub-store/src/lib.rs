@@ -38,6 +38,8 @@ mod collect;
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
 mod error;
+#[cfg(any(test, feature = "testing"))]
+pub mod fault;
 mod index;
 mod intake;
 mod layout;

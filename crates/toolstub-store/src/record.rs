@@ -1,8 +1,11 @@
 //! The record kept beside an original, as it stands in `metadata.json`.
+//!
+//! Outputs are checked by the checksums of their blocks, and the record by its own: a CRC-32C of what
+//! it says, so that one wrong bit in a count, a name or the index is damage and not an answer.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use toolstub_core::{Metadata, Ref};
+use toolstub_core::{Metadata, Ref, SCHEMA_VERSION};
 
 use crate::index::BlockIndex;
 use crate::{StoreError, layout};
@@ -17,13 +20,35 @@ pub(crate) struct Record {
     pub(crate) metadata: Metadata,
     #[serde(default)]
     blocks: String,
+    /// The checksum, in eight hexadecimal digits; `None` in records of versions that had none.
+    #[serde(rename = "record_crc32c", default, skip_serializing_if = "Option::is_none")]
+    crc32c: Option<String>,
     #[serde(flatten)]
     unknown: serde_json::Map<String, serde_json::Value>,
 }
 
+/// What the checksum covers: the fields of [`Metadata`] in their order, then the blocks, as compact
+/// JSON. Fields that are not known are not covered, so that another version may add some.
+#[derive(Serialize)]
+struct Covered<'a> {
+    #[serde(flatten)]
+    metadata: &'a Metadata,
+    blocks: &'a str,
+}
+
 impl Record {
     pub(crate) fn new(metadata: Metadata, index: &BlockIndex) -> Self {
-        Self { metadata, blocks: index.pack(), unknown: serde_json::Map::new() }
+        let mut record =
+            Self { metadata, blocks: index.pack(), crc32c: None, unknown: serde_json::Map::new() };
+        record.crc32c = record.checksum();
+        record
+    }
+
+    fn checksum(&self) -> Option<String> {
+        let covered = Covered { metadata: &self.metadata, blocks: &self.blocks };
+        // Strings and numbers always serialize.
+        let json = serde_json::to_vec(&covered).ok()?;
+        Some(format!("{:08x}", crc32c::crc32c(&json)))
     }
 
     /// The record's bytes.
@@ -40,9 +65,14 @@ impl Record {
     }
 
     /// Reads a record and checks that it is that of `reference`.
-    pub(crate) fn from_bytes(reference: &Ref, json: &[u8]) -> Result<Self, StoreError> {
-        let mut record: Self = serde_json::from_slice(json).map_err(|error| {
-            StoreError::corrupt(reference, format!("metadata.json does not parse ({error})"))
+    pub(crate) fn from_bytes(reference: &Ref, json: &[u8]) -> Result<Self, Unreadable> {
+        let damaged = |damage: &str| Unreadable {
+            error: StoreError::corrupt(reference, damage),
+            is_worthless: true,
+        };
+        let mut record: Self = serde_json::from_slice(json).map_err(|error| Unreadable {
+            is_worthless: !is_of_a_later_version(json),
+            ..damaged(&format!("metadata.json does not parse ({error})"))
         })?;
         let metadata = &record.metadata;
         let event = reference.event().map(toolstub_core::EventId::as_str);
@@ -53,10 +83,15 @@ impl Record {
             // Where a result lies follows from its ref, whatever its record says.
             record.metadata.storage_uri = reference.to_string();
             record.metadata.output_uri = layout::output_uri(reference);
-            Ok(record)
-        } else {
-            Err(StoreError::corrupt(reference, "metadata.json is that of another result"))
         }
+        if record.crc32c.is_some() && record.crc32c != record.checksum() {
+            return Err(damaged("the checksum of metadata.json is wrong"));
+        }
+        if !same {
+            let another = damaged("metadata.json is that of another result");
+            return Err(Unreadable { is_worthless: false, ..another });
+        }
+        Ok(record)
     }
 
     /// The index, checked against the counts.
@@ -72,4 +107,24 @@ impl Record {
                 StoreError::corrupt(reference, "the counts and blocks of metadata.json disagree")
             })
     }
+}
+
+/// A record that cannot be read.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    /// What is wrong with it.
+    pub(crate) error: StoreError,
+    /// Whether it says nothing that anybody could still read, so that a write of the content may
+    /// put a good one in its place.
+    pub(crate) is_worthless: bool,
+}
+
+/// Whether what does not parse is the record of a version to come.
+fn is_of_a_later_version(json: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Version {
+        schema_version: u32,
+    }
+    let version = serde_json::from_slice::<Version>(json);
+    version.is_ok_and(|record| record.schema_version > SCHEMA_VERSION)
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use toolstub_core::{Metadata, Receipt, Ref};
 
 use crate::index::{BLOCK, BlockIndex};
-use crate::record::{MAX_RECORD, Record};
+use crate::record::{MAX_RECORD, Record, Unreadable};
 use crate::{Backend, BackendError, StoreError, layout};
 
 /// Keeps the originals of tool results, and reads, searches and lists them.
@@ -44,10 +44,23 @@ impl ResultStore {
 
     /// The record of a result; `None` where none is committed.
     pub(crate) async fn record(&self, reference: &Ref) -> Result<Option<Record>, StoreError> {
+        match self.look_up(reference).await? {
+            Found::Nothing => Ok(None),
+            Found::Record(record) => Ok(Some(*record)),
+            Found::Worthless(error) => Err(error),
+        }
+    }
+
+    /// What stands in the place of a record.
+    pub(crate) async fn look_up(&self, reference: &Ref) -> Result<Found, StoreError> {
         let key = layout::result(reference).child(layout::METADATA);
         match self.backend.get(&key, MAX_RECORD).await {
-            Ok(json) => Record::from_bytes(reference, &json).map(Some),
-            Err(BackendError::NotFound { .. }) => Ok(None),
+            Ok(json) => match Record::from_bytes(reference, &json) {
+                Ok(record) => Ok(Found::Record(Box::new(record))),
+                Err(Unreadable { error, is_worthless: true }) => Ok(Found::Worthless(error)),
+                Err(Unreadable { error, is_worthless: false }) => Err(error),
+            },
+            Err(BackendError::NotFound { .. }) => Ok(Found::Nothing),
             Err(BackendError::TooLarge { size, .. }) => Err(StoreError::corrupt(
                 reference,
                 format!("metadata.json takes {size} bytes, over the {MAX_RECORD} of any record"),
@@ -66,6 +79,17 @@ impl ResultStore {
         let index = record.index(reference)?;
         Ok(StoredOriginal { store: self, reference, metadata: record.metadata, index })
     }
+}
+
+/// What stands in the place of a record.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// Nothing: no result is committed.
+    Nothing,
+    /// A record that can be read.
+    Record(Box<Record>),
+    /// What nobody can read, and why.
+    Worthless(StoreError),
 }
 
 /// A committed original, with the index that leads to its bytes.
@@ -114,7 +138,18 @@ impl StoredOriginal<'_> {
         let key = layout::result(self.reference).child(layout::OUTPUT);
         match self.store.backend.head(&key).await {
             Ok(head) => self.check_size(head.size),
-            Err(BackendError::NotFound { .. }) => Err(self.corrupt("output.txt is missing")),
+            Err(BackendError::NotFound { .. }) => Err(self.missing().await?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What is to be said where there is no output: that the result is damaged, or that it was
+    /// removed since its record was read.
+    async fn missing(&self) -> Result<StoreError, StoreError> {
+        let key = layout::result(self.reference).child(layout::METADATA);
+        match self.store.backend.head(&key).await {
+            Ok(_) => Ok(self.corrupt("output.txt is missing")),
+            Err(BackendError::NotFound { .. }) => Ok(StoreError::not_found(self.reference)),
             Err(error) => Err(error.into()),
         }
     }
@@ -138,9 +173,7 @@ impl StoredOriginal<'_> {
                 self.check_size(size)?;
                 return Err(self.corrupt("output.txt could not be read to its end"));
             }
-            Err(BackendError::NotFound { .. }) => {
-                return Err(self.corrupt("output.txt is missing"));
-            }
+            Err(BackendError::NotFound { .. }) => return Err(self.missing().await?),
             Err(error) => return Err(error.into()),
         };
         self.check_size(ranged.size)?;

@@ -6,6 +6,7 @@ use toolstub_core::{
 };
 
 use crate::record::Record;
+use crate::store::Found;
 use crate::{BackendError, Body, Created, Key, Original, ResultStore, StoreError, layout};
 
 /// How often a commit is tried where the backend's answers make no sense.
@@ -114,10 +115,9 @@ impl ResultStore {
         let folder = layout::result(&reference);
         let output = folder.child(layout::OUTPUT);
 
-        if let Some(first) = self.record(&reference).await? {
-            check_same(&first, original, &reference)?;
-            // What is promised must be readable.
-            first.index(&reference)?;
+        let found = self.look_up(&reference).await?;
+        let is_ruined = !matches!(found, Found::Nothing);
+        if let Some(first) = readable(found, original, &reference)? {
             if !self.holds(&output, original).await? {
                 self.backend.put(&output, original.body().clone()).await?;
             }
@@ -130,7 +130,8 @@ impl ResultStore {
         let record = Record::new(metadata, original.index());
         let json = record.to_bytes(&reference)?;
         self.put_output(&output, original).await?;
-        let (committed, fresh) = self.commit(&reference, &record, json, original).await?;
+        let (committed, fresh) =
+            self.commit(&reference, &record, json, original, is_ruined).await?;
         // A clean-up may have taken the output for a leftover just before the commit.
         self.ensure_output(&output, original).await?;
         if !fresh {
@@ -194,25 +195,36 @@ impl ResultStore {
     /// it so.
     ///
     /// No answer of `create` is trusted but success: it may say that there is a record where the
-    /// first of two tries of a request made it, or fail after having made it.
+    /// first of two tries of a request made it, or fail after having made it. `is_ruined` says that
+    /// there was one already, which nobody could read.
     async fn commit(
         &self,
         reference: &Ref,
         record: &Record,
         json: Bytes,
         original: &Original,
+        is_ruined: bool,
     ) -> Result<(Record, bool), StoreError> {
         let key = layout::result(reference).child(layout::METADATA);
         let mut failure = None;
+        // How many looks in a row found a record that nobody can read. It is written again after
+        // two, so that no good one is lost for one wrong answer of the backend's.
+        let mut ruins = u32::from(is_ruined);
         for _ in 0..COMMIT_TRIES {
-            match self.backend.create(&key, json.clone()).await {
+            let made = if ruins > 1 {
+                self.backend.put(&key, json.clone().into()).await.map(|()| Created::New)
+            } else {
+                self.backend.create(&key, json.clone()).await
+            };
+            match made {
                 Ok(Created::New) => return Ok((record.clone(), true)),
                 Ok(Created::Existed) => {}
                 Err(error) if error.is_lasting() => return Err(error.into()),
                 Err(error) => failure = Some(error),
             }
-            if let Some(visible) = self.record(reference).await? {
-                check_same(&visible, original, reference)?;
+            let found = self.look_up(reference).await?;
+            ruins = if matches!(found, Found::Nothing) { 0 } else { ruins + 1 };
+            if let Some(visible) = readable(found, original, reference)? {
                 return Ok((visible, false));
             }
         }
@@ -220,6 +232,23 @@ impl ResultStore {
             || StoreError::corrupt(reference, "metadata.json is there and cannot be found"),
             StoreError::from,
         ))
+    }
+}
+
+/// The record that the original can be read by; `None` where there is none, or nothing that anybody
+/// could read.
+fn readable(
+    found: Found,
+    original: &Original,
+    reference: &Ref,
+) -> Result<Option<Record>, StoreError> {
+    match found {
+        Found::Record(record) => {
+            check_same(&record, original, reference)?;
+            // What is promised must be readable.
+            Ok(record.index(reference).is_ok().then_some(*record))
+        }
+        Found::Nothing | Found::Worthless(_) => Ok(None),
     }
 }
 

@@ -7,11 +7,10 @@
 //! same detection always gives the same synopsis.
 //!
 //! ```
-//! use toolstub_detect::detect;
-//! use toolstub_summarize::{Options, summarize};
+//! use toolstub_summarize::describe;
 //!
-//! let detection = detect(br#"{"id": 7, "tags": ["a", "b"]}"#, &Default::default());
-//! let synopsis = summarize(&detection, &Options::default());
+//! let mut content = &br#"{"id": 7, "tags": ["a", "b"]}"#[..];
+//! let Ok((_, synopsis)) = describe(&mut content, None, 2000);
 //! assert_eq!(synopsis.summary, ["top-level type: object", "top-level keys: id, tags"]);
 //! ```
 //!
@@ -27,7 +26,7 @@ mod xml;
 mod yaml;
 
 use toolstub_core::Synopsis;
-use toolstub_detect::{Detection, Finding};
+use toolstub_detect::{Content, Detection, Finding, detect_in_pieces};
 
 /// How a synopsis is phrased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +41,26 @@ impl Default for Options {
     }
 }
 
-/// Phrases a detection.
+/// Detects what a content is and phrases it, with samples of at most `preview_chars` (a negative
+/// number is 0).
+///
+/// `mime` is the media type that the tool declared.
+///
+/// # Errors
+/// What reading `content` fails with.
+pub fn describe<C: Content>(
+    content: &mut C,
+    mime: Option<&str>,
+    preview_chars: i64,
+) -> Result<(Detection, Synopsis), C::Error> {
+    let sample_chars = usize::try_from(preview_chars.max(0)).unwrap_or(usize::MAX);
+    let options = toolstub_detect::Options { mime, sample_chars };
+    let detection = detect_in_pieces(content, &options)?;
+    let synopsis = summarize(&detection, &Options { preview_chars });
+    Ok((detection, synopsis))
+}
+
+/// Phrases a detection, whose samples must be at least as long as those of `options`.
 pub fn summarize(detection: &Detection, options: &Options) -> Synopsis {
     let census = &detection.census;
     let draft = match &detection.finding {

@@ -2,13 +2,11 @@
 
 use proptest::prelude::*;
 use toolstub_core::{Kind, Synopsis};
-use toolstub_detect::detect;
-use toolstub_summarize::{Options, summarize};
+use toolstub_summarize::describe;
 
-fn synopsis_of(content: &[u8], mime: Option<&str>, preview_chars: i64) -> Synopsis {
-    let sample_chars = usize::try_from(preview_chars).unwrap_or(0);
-    let detection = detect(content, &toolstub_detect::Options { mime, sample_chars });
-    summarize(&detection, &Options { preview_chars })
+fn synopsis_of(mut content: &[u8], mime: Option<&str>, preview_chars: i64) -> Synopsis {
+    let Ok((_, synopsis)) = describe(&mut content, mime, preview_chars);
+    synopsis
 }
 
 #[track_caller]

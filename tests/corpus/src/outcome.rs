@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use toolstub_core::{Kind, Synopsis};
-use toolstub_detect::detect;
 use toolstub_render::{Body, Head, Header, render};
-use toolstub_summarize::summarize;
+use toolstub_summarize::describe;
 
 use crate::case::{Case, CorpusError, Profile};
 use crate::ledger::LedgerRow;
@@ -38,13 +37,8 @@ impl Outcome {
     pub fn of(case: &Case) -> Result<Self, CorpusError> {
         let content = case.content()?;
         let digest = sha256(&content);
-        let options = toolstub_detect::Options {
-            mime: case.described.mime.as_deref(),
-            sample_chars: usize::try_from(PREVIEW_CHARS).unwrap_or(0),
-        };
-        let detection = detect(&content, &options);
-        let options = toolstub_summarize::Options { preview_chars: PREVIEW_CHARS };
-        let synopsis = summarize(&detection, &options);
+        let mime = case.described.mime.as_deref();
+        let Ok((detection, synopsis)) = describe(&mut content.as_slice(), mime, PREVIEW_CHARS);
         let census = &detection.census;
         let kind = detection.kind();
         let header = Header::unstored("", kind, census.chars, PREVIEW_CHARS).with_sha256(digest);

@@ -186,6 +186,7 @@ mod tests {
             subject: None,
             sources: super::super::content::Sources::default(),
             results: std::collections::BTreeMap::new(),
+            limit: None,
             sessions: Vec::new(),
             conversations: std::collections::BTreeMap::new(),
             last: None,

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::case::{Case, max_seconds};
 use super::content::Sources;
 use super::expect::judge;
+use super::limit::FileSizeLimit;
 use super::operations::turn::Conversations;
 use super::operations::{self, Done, Outcome};
 use super::rss;
@@ -29,6 +30,8 @@ pub(super) struct State {
     pub(super) sources: Sources,
     /// What earlier puts left, by the name that the case gave them; `None` for one refused.
     pub(super) results: BTreeMap<String, Option<Said>>,
+    /// A limit on the size of files, once a step has set one.
+    pub(super) limit: Option<FileSizeLimit>,
     /// The sessions that were written to.
     pub(super) sessions: Vec<String>,
     /// The messages of the sessions that had turns.
@@ -68,6 +71,7 @@ pub(super) fn run(case: &Case, folder: &Path) -> anyhow::Result<Verdicts> {
         subject: None,
         sources,
         results: BTreeMap::new(),
+        limit: None,
         sessions: Vec::new(),
         conversations: Conversations::new(),
         last: None,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use tokio::runtime::{Builder, Runtime};
 use toolstub_core::{Kind, Metadata, Reason, Receipt, Ref, SessionId, Synopsis};
-use toolstub_detect::detect;
 use toolstub_render::{Body, Header, render};
 use toolstub_session::{Config, Context, Session, Shape};
 use toolstub_store::{
@@ -14,7 +13,6 @@ use toolstub_store::{
     Searched, StoreError, WriteRequest,
 };
 use toolstub_store_object::{OpenOptions, open};
-use toolstub_summarize::summarize;
 
 const PREVIEW_CHARS: i64 = 2000;
 /// Records tell a time; no expectation looks at it.
@@ -201,11 +199,9 @@ fn preview(told: &Told<'_>) -> i64 {
     told.preview_chars.unwrap_or(PREVIEW_CHARS)
 }
 
-fn describe(told: &Told<'_>, content: &[u8]) -> (Kind, u64, Synopsis) {
-    let preview_chars = preview(told);
-    let sample_chars = usize::try_from(preview_chars.max(0)).unwrap_or(usize::MAX);
-    let detection = detect(content, &toolstub_detect::Options { mime: told.mime, sample_chars });
-    let synopsis = summarize(&detection, &toolstub_summarize::Options { preview_chars });
+fn describe(told: &Told<'_>, mut content: &[u8]) -> (Kind, u64, Synopsis) {
+    let described = toolstub_summarize::describe(&mut content, told.mime, preview(told));
+    let Ok((detection, synopsis)) = described;
     (detection.kind(), detection.census.chars, synopsis)
 }
 

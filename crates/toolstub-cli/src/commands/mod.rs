@@ -41,8 +41,8 @@ impl From<Outcome> for ExitCode {
 }
 
 pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
-    let Args { json, store, session, event, command } = args;
-    let context = Context { json, config: Config::load()?, store, session, event };
+    let Args { json, store, session, event, fsync, command } = args;
+    let context = Context { json, config: Config::load()?, store, session, event, fsync };
     match command {
         Command::Stub(args) => stub::run(&args, &context),
         Command::Put(args) => put::run(&args, &context),

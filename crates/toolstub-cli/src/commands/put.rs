@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use toolstub_core::Reason;
+use toolstub_core::{Reason, Synopsis};
 use toolstub_render::Header;
 use toolstub_store::{DEFAULT_HARD_CAP, Original, StoreError, WriteRequest};
 
@@ -17,26 +17,20 @@ use crate::output;
 
 /// An input of so many bytes is large.
 const HELD: usize = 4 << 20;
+/// How much is passed through at a time, in bytes.
+const PASSED: u64 = 1 << 20;
 
 pub(crate) fn run(args: &Put, context: &Context) -> Result<Outcome, Failure> {
     let describe = Describe::new(&args.described, &context.config);
     let (session, event) = (context.session()?, context.event()?);
     let hard_cap = args.hard_cap.or(context.config.hard_cap_bytes).unwrap_or(DEFAULT_HARD_CAP);
     let original = block_on(take_in(Input::open(&args.file)?, hard_cap, context))?;
-    let kept = block_on(async { Ok(original.body().bytes().await.map_err(StoreError::from)?) })?;
-    let (detection, synopsis) = describe.content(&kept);
+    let (detection, synopsis) = describe.original(&original)?;
     // What the cap cut off counts: a result is over the threshold whole or not at all.
     let small = original.not_stored_bytes() == 0
         && args.threshold.is_some_and(|threshold| original.chars() <= threshold);
     if small {
-        if context.json {
-            let sha256 = original.sha256();
-            let answer = Answer::unstored(&detection, sha256, &synopsis, None);
-            output::write_json(&Answer { passed: Some(Passed::new(&kept)), ..answer })?;
-        } else {
-            output::write(&kept)?;
-        }
-        return Ok(Outcome::Done);
+        return block_on(pass_through(&original, &synopsis, context));
     }
     let request = WriteRequest {
         event,
@@ -72,12 +66,32 @@ async fn take_in(mut input: Input, hard_cap: u64, context: &Context) -> Result<O
     let mut intake = context.open()?.intake(hard_cap);
     intake.push(&head).await?;
     drop(head);
-    loop {
-        match input.piece()? {
-            [] => return Ok(intake.finish().await?),
-            piece => intake.push(piece).await?,
-        }
+    input.pour_into(intake).await
+}
+
+/// Prints what is not over the threshold as it came.
+async fn pass_through(
+    original: &Original,
+    synopsis: &Synopsis,
+    context: &Context,
+) -> Result<Outcome, Failure> {
+    let body = original.body();
+    if context.json {
+        let whole = body.bytes().await.map_err(StoreError::from)?;
+        let answer = Answer::unstored(original, synopsis, None);
+        output::write_json(&Answer { passed: Some(Passed::new(&whole)), ..answer })?;
+        return Ok(Outcome::Done);
     }
+    let mut at = 0;
+    while at < body.size() {
+        let end = body.size().min(at + PASSED);
+        let piece = body.read(at..end).await.map_err(StoreError::from)?;
+        if !output::write_piece(&piece)? {
+            break;
+        }
+        at = end;
+    }
+    Ok(Outcome::Done)
 }
 
 fn now() -> Result<String, Failure> {

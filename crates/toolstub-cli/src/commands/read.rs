@@ -1,14 +1,19 @@
 //! `toolstub read`: a range of an original, byte for byte.
 
 use anyhow::anyhow;
-use toolstub_core::OffsetUnit;
-use toolstub_store::{Piece, ReadRequest, Selector};
+use toolstub_core::{OffsetUnit, Ref};
+use toolstub_store::{Piece, ReadRequest, Selector, SessionStore};
 
 use super::Outcome;
 use crate::args::Read;
 use crate::context::{Context, block_on};
 use crate::failure::Failure;
 use crate::output;
+
+/// How many characters or bytes are read at once.
+const PIECE: i128 = 4 << 20;
+/// How many lines are read at once.
+const PIECE_LINES: i128 = 50_000;
 
 pub(crate) fn run(args: &Read, context: &Context) -> Result<Outcome, Failure> {
     if args.base64 && !context.json {
@@ -32,7 +37,8 @@ pub(crate) fn run(args: &Read, context: &Context) -> Result<Outcome, Failure> {
     let piece = block_on(async {
         Ok(match &selector {
             Some(selector) => store.read_selected(&reference, selector, &request).await?,
-            None => store.read(&reference, &request).await?,
+            None if context.json => store.read(&reference, &request).await?,
+            None => print_all_but_last(&store, &reference, request).await?,
         })
     })?;
     if context.json {
@@ -48,6 +54,32 @@ pub(crate) fn run(args: &Read, context: &Context) -> Result<Outcome, Failure> {
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Reads in pieces, so that an original of any size is printed in bounded memory. The last piece is
+/// returned.
+async fn print_all_but_last(
+    store: &SessionStore,
+    reference: &Ref,
+    mut request: ReadRequest,
+) -> Result<Piece, Failure> {
+    let most = match request.unit {
+        OffsetUnit::UnicodeCodePoint | OffsetUnit::Byte => PIECE,
+        OffsetUnit::Line => PIECE_LINES,
+    };
+    let (all, mut left) = (request.limit == -1, request.limit);
+    loop {
+        // What is left is never so short that a character is longer.
+        let is_last = !all && left <= 2 * most;
+        request.limit = if is_last { left } else { most };
+        let piece = store.read(reference, &request).await?;
+        if is_last || !piece.has_more || !output::write_piece(&piece.bytes)? {
+            return Ok(piece);
+        }
+        let next = i128::from(piece.next_offset);
+        left -= next - request.offset;
+        request.offset = next;
+    }
 }
 
 fn how_to_go_on(piece: &Piece) -> String {

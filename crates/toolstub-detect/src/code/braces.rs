@@ -128,7 +128,9 @@ struct Walk<'a> {
 }
 
 /// Walks over `source` and notes in `outline` what `dialect` finds.
-pub(super) fn walk(source: &[u8], dialect: &Dialect, outline: &mut Outline) {
+///
+/// Where code stands in islands, the source begins inside of one if it `goes_on`.
+pub(super) fn walk(source: &[u8], dialect: &Dialect, goes_on: bool, outline: &mut Outline) {
     let (visible, hidden) = (classes(dialect, true), classes(dialect, false));
     let mut walk = Walk {
         source,
@@ -143,7 +145,7 @@ pub(super) fn walk(source: &[u8], dialect: &Dialect, outline: &mut Outline) {
         no_regex: 0,
         ahead: source.len().saturating_mul(2),
     };
-    if dialect.islands {
+    if dialect.islands && !goes_on {
         walk.enter_island();
     }
     loop {

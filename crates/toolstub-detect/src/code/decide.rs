@@ -10,11 +10,16 @@ use super::looks::{
     closed, is_code, is_command, is_comment, is_foreign, is_report, is_rule, is_setting,
     is_stamped, is_text, opened, without_comment,
 };
+use crate::content::{Content, window};
 
 /// How much of the start is sampled.
 const HEAD_BYTES: usize = 48 << 10;
 /// How much of each later place is sampled.
 const PIECE_BYTES: usize = 8 << 10;
+/// How many later places there are.
+const PIECES: u64 = 4;
+/// Up to which size a source is weighed as a whole.
+const SAMPLE_BYTES: usize = HEAD_BYTES + PIECES as usize * PIECE_BYTES;
 /// How much of a line is looked at.
 const LINE_BYTES: usize = 400;
 
@@ -50,14 +55,47 @@ pub(super) struct Evidence {
     pub(super) foreign: u32,
 }
 
-/// The language of `source`, if it is code.
-pub(super) fn language(source: &[u8]) -> Option<Language> {
-    let source = without_envelope(source);
-    verdict(&weigh(source), source)
+/// The places of a source that are weighed.
+#[derive(Debug)]
+pub(super) struct Sample {
+    /// Where the source begins, behind what a tool may have wrapped it in.
+    pub(super) start: u64,
+    /// Its start: all of it, if there are no later pieces.
+    head: Vec<u8>,
+    /// Pieces at equal distances, the last of them at the end.
+    later: Vec<Vec<u8>>,
 }
 
-/// `source` behind the lines of tags in which a tool may have wrapped it.
-pub(super) fn without_envelope(source: &[u8]) -> &[u8] {
+impl Sample {
+    /// Takes a sample of what stands between `start` and `end`.
+    pub(super) fn of<C: Content>(content: &mut C, start: u64, end: u64) -> Result<Self, C::Error> {
+        let mut head = window(content, start, SAMPLE_BYTES)?;
+        let envelope = envelope_len(&head);
+        let start = start + envelope as u64;
+        if envelope > 0 {
+            head = window(content, start, SAMPLE_BYTES)?;
+        }
+        let mut later = Vec::new();
+        if end.saturating_sub(start) > SAMPLE_BYTES as u64 {
+            head.truncate(HEAD_BYTES);
+            let rest = start + HEAD_BYTES as u64;
+            for part in 1..=PIECES {
+                let piece_end =
+                    if part == PIECES { end } else { rest + (end - rest) / PIECES * part };
+                later.push(window(content, piece_end - PIECE_BYTES as u64, PIECE_BYTES)?);
+            }
+        }
+        Ok(Self { start, head, later })
+    }
+}
+
+/// The language of a source, if it is code.
+pub(super) fn language(sample: &Sample) -> Option<Language> {
+    verdict(&weigh(sample), &sample.head)
+}
+
+/// The length of the lines of tags in which a tool may have wrapped a source.
+fn envelope_len(source: &[u8]) -> usize {
     let mut rest = source;
     for _ in 0..ENVELOPE_LINES {
         let end = memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
@@ -69,21 +107,18 @@ pub(super) fn without_envelope(source: &[u8]) -> &[u8] {
         }
         rest = &rest[end..];
     }
-    rest
+    source.len() - rest.len()
 }
 
-/// Weighs the sample of `source`.
-pub(super) fn weigh(source: &[u8]) -> Evidence {
+fn weigh(sample: &Sample) -> Evidence {
     let mut evidence = Evidence::default();
-    if source.len() <= HEAD_BYTES + 4 * PIECE_BYTES {
-        evidence.piece(source);
+    if sample.later.is_empty() {
+        evidence.piece(&sample.head);
         return evidence;
     }
-    evidence.piece(whole_lines(&source[..HEAD_BYTES], true));
-    let later = &source[HEAD_BYTES..];
-    for part in 1..=4 {
-        let end = if part == 4 { later.len() } else { later.len() / 4 * part };
-        evidence.piece(whole_lines(&later[end - PIECE_BYTES..end], false));
+    evidence.piece(whole_lines(&sample.head, true));
+    for piece in &sample.later {
+        evidence.piece(whole_lines(piece, false));
     }
     evidence
 }

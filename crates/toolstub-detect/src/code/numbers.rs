@@ -1,15 +1,15 @@
 //! Line numbers in front of the lines, as tools show files to agents.
 
-use std::borrow::Cow;
-
 use memchr::memchr;
 
 /// How many lines are looked at to find out.
 const SAMPLE: usize = 200;
 /// How many lines of the tool's own may stand before the first number.
 const PREAMBLE: usize = 3;
+/// How much of the start they are looked for in.
+pub(super) const SAMPLE_BYTES: usize = 64 << 10;
 /// How much of a numbered source is looked at, as that needs a copy.
-const COPY_BYTES: usize = 16 << 20;
+pub(super) const COPY_BYTES: usize = 8 << 20;
 
 /// A line's number and what follows its separator.
 fn numbered(line: &[u8]) -> Option<(u64, u8, &[u8])> {
@@ -35,12 +35,8 @@ fn numbered(line: &[u8]) -> Option<(u64, u8, &[u8])> {
     }
 }
 
-/// `source` without the numbers of its lines, or `source` itself where there are none.
-pub(super) fn without_line_numbers(source: &[u8]) -> Cow<'_, [u8]> {
-    if !has_line_numbers(source) {
-        return source.into();
-    }
-    let source = &source[..source.len().min(COPY_BYTES)];
+/// `source` without the numbers of its lines.
+pub(super) fn without_line_numbers(source: &[u8]) -> Vec<u8> {
     let mut copy = Vec::with_capacity(source.len());
     for line in source.split_inclusive(|&b| b == b'\n') {
         let end = line.len() - usize::from(line.ends_with(b"\n"));
@@ -52,11 +48,11 @@ pub(super) fn without_line_numbers(source: &[u8]) -> Cow<'_, [u8]> {
         }
         copy.push(b'\n');
     }
-    copy.into()
+    copy
 }
 
 /// Whether almost all of the first lines are numbered, each by one more than the last.
-fn has_line_numbers(source: &[u8]) -> bool {
+pub(super) fn has_line_numbers(source: &[u8]) -> bool {
     let mut rest = source;
     let (mut lines, mut before, mut found, mut steps, mut last) = (0, 0, 0, 0, None::<u64>);
     let mut separators = [0usize; 256];

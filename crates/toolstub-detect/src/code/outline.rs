@@ -1,10 +1,8 @@
 //! What is kept of a source: the first imports and declarations, and how many there are.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hasher};
-
 use super::Code;
 use super::language::Language;
+use crate::distinct::Distinct;
 
 /// How many imports are kept.
 const IMPORTS: usize = 12;
@@ -12,8 +10,6 @@ const IMPORTS: usize = 12;
 const SYMBOLS: usize = 24;
 /// How many bytes of an import or a symbol are kept.
 const KEPT_BYTES: usize = 1000;
-/// How many different names are told apart; beyond, each counts.
-const DISTINCT: usize = 1 << 20;
 
 /// Which declarations get the room first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,14 +29,21 @@ pub(super) enum Rank {
 /// Collects imports and declarations in source order.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
+    /// Where the part of the source begins that is walked over.
+    part: u64,
     imports: Vec<String>,
-    import_set: Seen,
+    import_set: Distinct,
     /// For each rank, the first heads, each with its position.
-    kept: [Vec<(usize, String)>; 5],
-    top_set: Seen,
+    kept: [Vec<(u64, String)>; 5],
+    top_set: Distinct,
 }
 
 impl Outline {
+    /// Positions are told from `at` on.
+    pub(super) fn begin_part(&mut self, at: u64) {
+        self.part = at;
+    }
+
     /// Notes an imported module.
     pub(super) fn import(&mut self, module: &[u8]) {
         let module = module.trim_ascii();
@@ -49,9 +52,10 @@ impl Outline {
         }
     }
 
-    /// Notes a declaration: its head up to the name, and where in the source it begins.
+    /// Notes a declaration: its head up to the name, and where in the part it begins.
     pub(super) fn symbol(&mut self, rank: Rank, at: usize, head: &[u8]) {
         let head = head.trim_ascii();
+        let at = self.part + at as u64;
         let kept = &mut self.kept[rank as usize];
         match rank {
             _ if head.is_empty() => {}
@@ -90,8 +94,8 @@ impl Outline {
         Code {
             language: language.name(),
             imports: self.imports,
-            import_count: self.import_set.count,
-            symbol_count: self.top_set.count.max(heads.len() as u64),
+            import_count: self.import_set.count().at_least,
+            symbol_count: self.top_set.count().at_least.max(heads.len() as u64),
             symbols: heads.into_iter().map(|(_, head)| head).collect(),
         }
     }
@@ -111,22 +115,4 @@ fn folded(bytes: &[u8]) -> String {
         line.push_str(word);
     }
     line
-}
-
-/// How many different things were seen, by their hashes: the things themselves are not kept.
-#[derive(Debug, Default)]
-struct Seen {
-    hashes: HashSet<u64>,
-    count: u64,
-}
-
-impl Seen {
-    fn insert(&mut self, item: &[u8]) -> bool {
-        // A hasher made by `new` has fixed keys: the same item, the same hash, in every run.
-        let mut hasher = DefaultHasher::new();
-        hasher.write(item);
-        let new = self.hashes.len() >= DISTINCT || self.hashes.insert(hasher.finish());
-        self.count += u64::from(new);
-        new
-    }
 }

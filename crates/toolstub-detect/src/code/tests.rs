@@ -7,7 +7,13 @@ use super::{Code, outline_of, scan};
 use crate::census::Census;
 
 fn scanned(source: &str) -> Option<Code> {
-    scan(source.as_bytes(), &Census::of(source.as_bytes(), 0))
+    scan_bytes(source.as_bytes())
+}
+
+fn scan_bytes(mut source: &[u8]) -> Option<Code> {
+    let Ok(census) = Census::of(&mut source, 0);
+    let Ok(code) = scan(&mut source, &census);
+    code
 }
 
 #[track_caller]
@@ -25,9 +31,15 @@ fn is_text(source: &str) {
     assert_eq!(scanned(source), None);
 }
 
+fn outlined(mut source: &[u8], language: Language) -> Code {
+    let end = source.len() as u64;
+    let Ok(code) = outline_of(&mut source, 0, end, language);
+    code
+}
+
 #[track_caller]
 fn declares(language: Language, source: &str, symbols: &[&str]) {
-    assert_eq!(outline_of(source.as_bytes(), language).symbols, symbols);
+    assert_eq!(outlined(source.as_bytes(), language).symbols, symbols);
 }
 
 const PYTHON: &str = r#"#!/usr/bin/env python3
@@ -542,7 +554,7 @@ proptest! {
         let source: String = picks.iter().map(|&pick| PIECES[pick]).collect();
         scanned(&source);
         for &language in Language::ALL {
-            let code = outline_of(source.as_bytes(), language);
+            let code = outlined(source.as_bytes(), language);
             prop_assert!(code.symbols.len() <= 24 && code.imports.len() <= 12);
             prop_assert!(code.symbol_count >= code.symbols.len() as u64);
         }
@@ -550,17 +562,17 @@ proptest! {
 
     #[test]
     fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        scan(&bytes, &Census::of(&bytes, 0));
+        scan_bytes(&bytes);
         for &language in Language::ALL {
-            let first = outline_of(&bytes, language);
-            prop_assert_eq!(&first, &outline_of(&bytes, language));
+            let first = outlined(&bytes, language);
+            prop_assert_eq!(&first, &outlined(&bytes, language));
         }
     }
 }
 
 #[test]
 fn settings_are_no_script_and_a_script_of_few_commands_is() {
-    let kind = |text: &str| scan(text.as_bytes(), &Census::default()).map(|code| code.language);
+    let kind = |text: &str| scanned(text).map(|code| code.language);
     assert_eq!(kind("# local\nA=1\nexport B=two\nC=\"x y\"\nexport D=\n"), None);
     assert_eq!(
         kind(

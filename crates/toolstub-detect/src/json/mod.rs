@@ -6,13 +6,15 @@ mod outline;
 #[cfg(test)]
 mod tests;
 
+use std::ops::ControlFlow;
+
 use toolstub_core::text::is_white_space;
-use toolstub_core::utf8;
 
 use self::bytes::skip_white_space;
-use self::machine::{Events, Machine, Pause, Silence};
+use self::machine::{Events as _, Machine, Pause, Silence};
 use self::outline::Outline;
 use crate::census::{self, Census};
+use crate::content::{Content, each_piece, end_of_text, skip_chars};
 use crate::distinct::Count;
 use crate::media_type::MediaType;
 
@@ -52,63 +54,111 @@ pub enum Node {
 
 /// The share of the content that its leading values must cover, if more follows that is not JSON:
 /// one in so many bytes.
-const COVERED: usize = 10;
+const COVERED: u64 = 10;
 
-pub(crate) fn scan(content: &[u8], census: &Census, declared: MediaType) -> Option<Json> {
-    let start = start_of(content);
-    let body = &content[start..];
-    if declared != MediaType::Json && !matches!(body.first(), Some(b'{' | b'[')) {
-        return None;
+pub(crate) fn scan<C: Content>(
+    content: &mut C,
+    census: &Census,
+    declared: MediaType,
+) -> Result<Option<Json>, C::Error> {
+    let start = skip_chars(content, 0, |c| is_white_space(c) || c == '\u{feff}')?;
+    if declared != MediaType::Json && !matches!(content.piece(start)?.first(), Some(b'{' | b'[')) {
+        return Ok(None);
     }
-    let mut outline = Outline::default();
-    let mut at = 0;
-    if !read_value(body, &mut at, &mut outline) {
-        return None;
-    }
-    let mut json = outline.finish()?;
-    let first_end = at;
-    let end = trimmed_len(body);
+    let mut first = First::new();
+    let refused = each_piece(content, start, |piece| first.feed(piece))?;
+    let first_end = start + first.length;
+    let Some(mut json) = first.finish(refused) else { return Ok(None) };
+    let end = end_of_text(content, census.bytes, &census.tail)?;
     if first_end >= end {
-        return Some(json);
+        return Ok(Some(json));
     }
-    let rest = Rest::read(body, first_end);
+    let mut rest = Rest::new(first_end);
+    let refused = each_piece(content, first_end, |piece| rest.feed(piece))?.is_some();
+    rest.finish(refused, end);
     if rest.only_values {
         json.values = Some(1 + rest.values);
         json.cut_off = rest.cut_off;
-    } else if declared != MediaType::Json && rest.end.saturating_mul(COVERED) < end {
-        return None;
+    } else if declared != MediaType::Json
+        && (rest.end - start).saturating_mul(COVERED) < end - start
+    {
+        return Ok(None);
     }
-    let trailing = trim(&body[first_end..end]);
+    let trailing = skip_chars(content, first_end, is_white_space)?;
     let single_bytes = census.chars == census.bytes && census.is_utf8();
     json.trailing_chars =
-        if single_bytes { trailing.len() as u64 } else { census::count_chars(trailing) };
-    Some(json)
+        if single_bytes { end - trailing } else { census::count_chars(content, trailing, end)? };
+    Ok(Some(json))
 }
 
-/// Reads one value at `body[*at..]`; false if there is none.
-fn read_value<E: Events>(body: &[u8], at: &mut usize, events: &mut E) -> bool {
-    let mut machine = Machine::new();
-    loop {
-        match machine.run(body, at, 0, events) {
-            Pause::Complete => return true,
-            Pause::Refused => return false,
-            Pause::Piece => return machine.ends_here(events),
-            Pause::Unwanted => {
-                let floor = machine.depth() - 1;
-                if machine.run(body, at, floor, &mut Silence) != Pause::Complete {
-                    return false;
+/// Why no more of a content is wanted.
+#[derive(Debug, Clone, Copy)]
+enum Enough {
+    Complete,
+    Refused,
+}
+
+/// The first value while it is read.
+struct First {
+    machine: Machine,
+    outline: Outline,
+    /// How many containers stay open where a part is over that nobody listens to.
+    passing: Option<usize>,
+    /// How many bytes were read.
+    length: u64,
+}
+
+impl First {
+    fn new() -> Self {
+        let outline = Outline::default();
+        Self { machine: Machine::new(), outline, passing: None, length: 0 }
+    }
+
+    fn feed(&mut self, piece: &[u8]) -> ControlFlow<Enough> {
+        let mut at = 0;
+        let flow = loop {
+            let Some(floor) = self.passing else {
+                match self.machine.run(piece, &mut at, 0, &mut self.outline) {
+                    Pause::Complete => break ControlFlow::Break(Enough::Complete),
+                    Pause::Refused => break ControlFlow::Break(Enough::Refused),
+                    Pause::Piece => break ControlFlow::Continue(()),
+                    Pause::Unwanted => self.passing = Some(self.machine.depth() - 1),
                 }
-                events.close();
-                if floor == 0 {
-                    return true;
-                }
+                continue;
+            };
+            match self.machine.run(piece, &mut at, floor, &mut Silence) {
+                Pause::Complete => {}
+                Pause::Piece => break ControlFlow::Continue(()),
+                Pause::Refused | Pause::Unwanted => break ControlFlow::Break(Enough::Refused),
             }
-        }
+            self.passing = None;
+            self.outline.close();
+            if floor == 0 {
+                break ControlFlow::Break(Enough::Complete);
+            }
+        };
+        self.length += at as u64;
+        flow
+    }
+
+    /// What was learnt, if a value stands at the start.
+    fn finish(mut self, enough: Option<Enough>) -> Option<Json> {
+        let complete = match enough {
+            Some(Enough::Complete) => true,
+            Some(Enough::Refused) => false,
+            None => self.passing.is_none() && self.machine.ends_here(&mut self.outline),
+        };
+        complete.then(|| self.outline.finish()).flatten()
     }
 }
 
 /// What follows the first value.
 struct Rest {
+    machine: Machine,
+    /// The first byte of the value at hand, if one has begun.
+    begun: Option<u8>,
+    /// Where the next piece begins.
+    at: u64,
     /// Whole values.
     values: u64,
     /// Whether nothing but values follows.
@@ -116,68 +166,63 @@ struct Rest {
     /// Whether the last value is cut off.
     cut_off: bool,
     /// Where the last whole value ends.
-    end: usize,
+    end: u64,
 }
 
 impl Rest {
-    fn read(body: &[u8], mut at: usize) -> Self {
-        let mut rest = Self { values: 0, only_values: true, cut_off: false, end: at };
-        let mut machine = Machine::new();
+    fn new(at: u64) -> Self {
+        Self {
+            machine: Machine::new(),
+            begun: None,
+            at,
+            values: 0,
+            only_values: true,
+            cut_off: false,
+            end: at,
+        }
+    }
+
+    /// Reads on; breaks off at what is no value.
+    fn feed(&mut self, piece: &[u8]) -> ControlFlow<()> {
+        let mut at = 0;
         loop {
-            at = skip_white_space(body, at);
-            if at == body.len() {
-                return rest;
-            }
-            machine.restart();
-            match machine.run(body, &mut at, 0, &mut Silence) {
-                Pause::Complete => {}
-                Pause::Piece if machine.ends_here(&mut Silence) => {}
-                Pause::Piece => {
-                    // A line that was cut begins like the lines before it; a word does not.
-                    let begins = skip_white_space(body, rest.end);
-                    rest.cut_off = matches!(body[begins], b'{' | b'[');
-                    rest.only_values = rest.cut_off;
-                    return rest;
+            if self.begun.is_none() {
+                at = skip_white_space(piece, at);
+                self.begun = piece.get(at).copied();
+                if self.begun.is_none() {
+                    break;
                 }
-                Pause::Refused | Pause::Unwanted => {
-                    // Characters that are white space elsewhere may end a content.
-                    rest.only_values = trim(&body[rest.end..]).is_empty();
-                    return rest;
-                }
+                self.machine.restart();
             }
-            rest.values += 1;
-            rest.end = at;
+            match self.machine.run(piece, &mut at, 0, &mut Silence) {
+                Pause::Complete => self.take_value(self.at + at as u64),
+                Pause::Piece => break,
+                Pause::Refused | Pause::Unwanted => return ControlFlow::Break(()),
+            }
+        }
+        self.at += piece.len() as u64;
+        ControlFlow::Continue(())
+    }
+
+    fn take_value(&mut self, end: u64) {
+        self.values += 1;
+        self.end = end;
+        self.begun = None;
+    }
+
+    /// Ends the content, of which the text ends at `text_end`.
+    fn finish(&mut self, refused: bool, text_end: u64) {
+        if refused {
+            // Characters that are white space elsewhere may end a content.
+            self.only_values = self.end >= text_end;
+        } else if let Some(begun) = self.begun {
+            if self.machine.ends_here(&mut Silence) {
+                self.take_value(self.at);
+            } else {
+                // A line that was cut begins like the lines before it; a word does not.
+                self.cut_off = matches!(begun, b'{' | b'[');
+                self.only_values = self.cut_off;
+            }
         }
     }
-}
-
-/// Where the content proper begins: behind white space and a byte order mark.
-fn start_of(content: &[u8]) -> usize {
-    let is_head = |c: char| is_white_space(c) || c == '\u{feff}';
-    let head = utf8::chars(content).take_while(|&c| is_head(c));
-    head.map(char::len_utf8).sum()
-}
-
-fn trimmed_len(bytes: &[u8]) -> usize {
-    // White space takes at most three bytes; a block of it is looked at whole, from the end.
-    let mut end = bytes.len();
-    while end > 0 {
-        let mut start = end - 1;
-        while start > 0 && end - start < 4 && utf8::is_continuation(bytes[start]) {
-            start -= 1;
-        }
-        let last = std::str::from_utf8(&bytes[start..end]).ok();
-        if !last.is_some_and(|last| last.chars().all(is_white_space)) {
-            break;
-        }
-        end = start;
-    }
-    end
-}
-
-fn trim(bytes: &[u8]) -> &[u8] {
-    let head = utf8::chars(bytes).take_while(|&c| is_white_space(c));
-    let start = head.map(char::len_utf8).sum::<usize>().min(bytes.len());
-    let bytes = &bytes[start..];
-    &bytes[..trimmed_len(bytes)]
 }

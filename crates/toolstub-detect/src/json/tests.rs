@@ -4,10 +4,13 @@ use proptest::prelude::*;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::machine::Events;
 use super::*;
 
-fn scanned(text: &[u8], declared: MediaType) -> Option<Json> {
-    scan(text, &Census::of(text, 0), declared)
+fn scanned(mut text: &[u8], declared: MediaType) -> Option<Json> {
+    let Ok(census) = Census::of(&mut text, 0);
+    let Ok(json) = scan(&mut text, &census, declared);
+    json
 }
 
 #[track_caller]

@@ -1,14 +1,18 @@
 //! The folder that a store stands in, by the operations of the file system.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, DirEntry, File, FileType, Metadata};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+#[cfg(not(unix))]
+use std::time::UNIX_EPOCH;
 
 use tempfile::TempPath;
 use toolstub_store::{BackendError, Head, Key, Spool, SpoolWriter};
+
+use super::listing::Listings;
 
 /// How many folders are remembered as durable; with more, all are forgotten.
 const MAX_REMEMBERED: usize = 4096;
@@ -22,8 +26,10 @@ const WRITING: Duration = Duration::from_secs(60);
 pub(crate) struct Folder {
     root: PathBuf,
     fsync: bool,
-    /// Folders whose entry in the folder above is known to be on the disk.
-    durable: Mutex<HashSet<PathBuf>>,
+    /// Folders whose entry in the folder above is known to be on the disk. A folder that was
+    /// removed and made anew by another process is another one.
+    durable: Mutex<HashMap<PathBuf, Identity>>,
+    pub(super) listings: Listings,
 }
 
 impl Folder {
@@ -45,7 +51,7 @@ impl Folder {
                 }
             })?;
         }
-        Ok(Self { root, fsync, durable: Mutex::default() })
+        Ok(Self { root, fsync, durable: Mutex::default(), listings: Listings::default() })
     }
 
     /// The folder's absolute path, without symbolic links.
@@ -64,29 +70,29 @@ impl Folder {
     pub(crate) fn prepare(&self, key: &Key) -> Result<(), BackendError> {
         self.check_root()?;
         for (folder, path) in self.folders_above(key) {
-            let made = loop {
+            let found = loop {
                 match fs::symlink_metadata(&path) {
-                    Ok(found) => {
-                        check_folder(folder, found.file_type())?;
-                        break false;
-                    }
+                    Ok(found) => break found,
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     Err(error) => return Err(BackendError::classify(key, error)),
                 }
                 match private_dir_builder(false).create(&path) {
-                    Ok(()) => break true,
-                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                    Err(error) => return Err(BackendError::classify(key, error)),
+                    Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                        return Err(BackendError::classify(key, error));
+                    }
+                    _ => {}
                 }
             };
-            self.make_durable(&path, made).map_err(|error| BackendError::classify(key, error))?;
+            check_folder(folder, found.file_type())?;
+            self.make_durable(&path, &found).map_err(|error| BackendError::classify(key, error))?;
         }
         Ok(())
     }
 
     /// Puts a folder's entry on the disk. Whoever made it may not have come to that yet.
-    fn make_durable(&self, path: &Path, made: bool) -> io::Result<()> {
-        if !self.fsync || (!made && self.remembered().contains(path)) {
+    fn make_durable(&self, path: &Path, found: &Metadata) -> io::Result<()> {
+        let identity = identity(found);
+        if !self.fsync || self.remembered().get(path).is_some_and(|known| *known == identity) {
             return Ok(());
         }
         path.parent().map_or(Ok(()), sync_dir)?;
@@ -94,11 +100,11 @@ impl Folder {
         if remembered.len() >= MAX_REMEMBERED {
             remembered.clear();
         }
-        remembered.insert(path.to_owned());
+        remembered.insert(path.to_owned(), identity);
         Ok(())
     }
 
-    fn remembered(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
+    fn remembered(&self) -> MutexGuard<'_, HashMap<PathBuf, Identity>> {
         self.durable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -192,11 +198,11 @@ impl Folder {
             return Ok(());
         }
         let path = self.path(folder);
-        let flushed =
-            self.folders_above(folder).try_for_each(|(_, path)| self.make_durable(&path, false));
-        let flushed =
-            flushed.and_then(|()| self.make_durable(&path, false)).and_then(|()| sync_dir(&path));
-        match flushed {
+        let above = self.folders_above(folder).map(|(_, path)| path);
+        let flushed = above.chain([path.clone()]).try_for_each(|path| {
+            fs::symlink_metadata(&path).and_then(|found| self.make_durable(&path, &found))
+        });
+        match flushed.and_then(|()| sync_dir(&path)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(BackendError::classify(folder, error))
             }
@@ -269,6 +275,21 @@ impl Folder {
     fn look_up(&self, key: &Key) -> Result<Metadata, BackendError> {
         fs::symlink_metadata(self.path(key)).map_err(|error| BackendError::classify(key, error))
     }
+}
+
+/// What tells a folder from another that had its path.
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(found: &Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt as _;
+    (found.dev(), found.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(found: &Metadata) -> Identity {
+    let made = found.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    made.map_or((0, 0), |made| (made.as_secs(), u64::from(made.subsec_nanos())))
 }
 
 /// What is known of a file, or of whatever else is no folder.

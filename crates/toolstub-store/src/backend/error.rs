@@ -105,6 +105,9 @@ impl BackendError {
                 Self::StorageFull { key, source }
             }
             Some(ErrorKind::ReadOnlyFilesystem) => Self::ReadOnly { key, source },
+            Some(ErrorKind::IsADirectory) => {
+                Self::Misplaced { key, found: "a folder", expected: "a file" }
+            }
             _ => Self::Other { key, source },
         }
     }

@@ -1,5 +1,6 @@
 //! The store over the memory backend, and over one that fails.
 
+mod faults;
 mod list;
 mod protocol;
 mod read;

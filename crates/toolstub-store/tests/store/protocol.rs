@@ -207,6 +207,7 @@ async fn other_content_under_the_id_is_left_as_it_is() {
     let json = store.backend().get(&metadata, 1 << 20).await.unwrap();
     let json = String::from_utf8(json.to_vec()).unwrap();
     let other = json.replace(&receipt.metadata().sha256.to_string(), &"0".repeat(64));
+    let other = other.replace("record_crc32c", "no_checksum");
     store.backend().put(&metadata, other.clone().into()).await.unwrap();
     let refused = store.write(&original("content"), request("s1", "call_1")).await;
     assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
@@ -256,7 +257,8 @@ async fn a_record_is_never_trusted() {
     let receipt = write(&store, "é".repeat(70_000)).await;
     let metadata = key(&receipt, "metadata.json");
     let json = store.backend().get(&metadata, 1 << 20).await.unwrap();
-    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let mut json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let checksum = json.as_object_mut().unwrap().remove("record_crc32c").unwrap();
     let forgeries: [(&str, serde_json::Value); 10] = [
         ("original_bytes", u64::MAX.into()),
         ("original_bytes", 1.into()),
@@ -281,6 +283,7 @@ async fn a_record_is_never_trusted() {
     let record = store.backend().get(&metadata_of_empty, 1 << 20).await.unwrap();
     let mut record: serde_json::Value = serde_json::from_slice(&record).unwrap();
     record["line_count"] = 1.into();
+    record.as_object_mut().unwrap().remove("record_crc32c").unwrap();
     store.backend().put(&metadata_of_empty, record.to_string().into()).await.unwrap();
     let read = store.read(empty.reference(), &ReadRequest::default()).await;
     assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{read:?}");
@@ -288,6 +291,7 @@ async fn a_record_is_never_trusted() {
     let mut changed = json.clone();
     changed["output_uri"] = "toolstub://session/s2/tool-results/tr_x/output.txt".into();
     changed["from_a_later_version"] = serde_json::json!({"a": [1]});
+    changed["record_crc32c"] = checksum;
     store.backend().put(&metadata, changed.to_string().into()).await.unwrap();
     assert_eq!(whole(&store, &receipt).await.len(), 140_000);
     let told = store.metadata(receipt.reference()).await.unwrap();
@@ -303,8 +307,8 @@ async fn a_record_is_never_trusted() {
 async fn the_record_has_the_documented_form() {
     let store = memory_store();
     let receipt = write(&store, "é\n".repeat(3)).await;
-    let json = store.backend().get(&key(&receipt, "metadata.json"), 1 << 20).await.unwrap();
-    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let bytes = store.backend().get(&key(&receipt, "metadata.json"), 1 << 20).await.unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     let uri = receipt.reference().to_string();
     let expected = serde_json::json!({
         "schema_version": 1, "tool_result_id": receipt.reference().id().as_str(),
@@ -317,10 +321,86 @@ async fn the_record_has_the_documented_form() {
         "offset_unit": "unicode_code_point", "not_stored_bytes": 0,
         // 65,536 - 6, then 3, then the checksum.
         "blocks": json["blocks"],
+        "record_crc32c": json["record_crc32c"],
     });
     assert_eq!(json, expected);
     assert_eq!(json["blocks"].as_str().map(str::len), Some(16));
     assert!(json["blocks"].as_str().unwrap().starts_with("+v8DAAAA"));
+    // The checksum is of the other fields as they stand, in this order.
+    let mut covered = String::from_utf8(bytes.to_vec()).unwrap();
+    let at = covered.find(",\"record_crc32c\"").unwrap();
+    covered.replace_range(at.., "}");
+    let checksum = format!("{:08x}", crc32c::crc32c(covered.as_bytes()));
+    assert_eq!(json["record_crc32c"], checksum);
+}
+
+#[tokio::test]
+async fn one_wrong_bit_in_a_record_is_damage_or_changes_nothing() {
+    let store = memory_store();
+    let receipt = write(&store, "é\n".repeat(40_000)).await;
+    let metadata = key(&receipt, "metadata.json");
+    let bytes = store.backend().get(&metadata, 1 << 20).await.unwrap();
+    let mut harmless = 0;
+    for bit in 0..bytes.len() * 8 {
+        let mut wrong = bytes.to_vec();
+        wrong[bit / 8] ^= 1 << (bit % 8);
+        store.backend().put(&metadata, wrong.into()).await.unwrap();
+        match store.metadata(receipt.reference()).await {
+            Ok(told) => {
+                assert_eq!(told, *receipt.metadata(), "bit {bit}");
+                assert_eq!(whole(&store, &receipt).await, "é\n".repeat(40_000));
+                harmless += 1;
+            }
+            Err(error) => assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}"),
+        }
+    }
+    // The name of the checksum, and where the result is said to lie.
+    assert!(harmless < bytes.len() * 2, "{harmless} of {}", bytes.len() * 8);
+}
+
+#[tokio::test]
+async fn a_record_without_a_checksum_is_read() {
+    let store = memory_store();
+    let receipt = write(&store, "content").await;
+    let metadata = key(&receipt, "metadata.json");
+    let json = store.backend().get(&metadata, 1 << 20).await.unwrap();
+    let mut json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    json.as_object_mut().unwrap().remove("record_crc32c").unwrap();
+    store.backend().put(&metadata, json.to_string().into()).await.unwrap();
+    assert_eq!(whole(&store, &receipt).await, "content");
+    assert!(write(&store, "content").await.existed());
+}
+
+#[tokio::test]
+async fn a_ruined_record_is_written_again_and_no_other() {
+    let store = memory_store();
+    let receipt = write(&store, "content").await;
+    let metadata = key(&receipt, "metadata.json");
+    let good = store.backend().get(&metadata, 1 << 20).await.unwrap();
+    let good = String::from_utf8(good.to_vec()).unwrap();
+    let without_checksum = good.replace("record_crc32c", "no_checksum");
+    for ruined in [
+        String::new(),
+        "{".to_owned(),
+        good.replace("call_1\"", "call_2\""),
+        good.replace("\"s1\"", "\"s2\""),
+        without_checksum.replace("\"line_count\":1", "\"line_count\":5"),
+    ] {
+        store.backend().put(&metadata, ruined.clone().into()).await.unwrap();
+        assert!(!write(&store, "content").await.existed(), "{ruined}");
+        assert_eq!(whole(&store, &receipt).await, "content");
+        assert_eq!(store.verify(receipt.reference()).await.unwrap(), 7);
+    }
+    for readable in [
+        // Of another result, and of a version to come.
+        without_checksum.replace("\"s1\"", "\"s2\""),
+        "{\"schema_version\":2}".to_owned(),
+    ] {
+        store.backend().put(&metadata, readable.clone().into()).await.unwrap();
+        let refused = store.write(&original("content"), request("s1", "call_1")).await;
+        assert!(matches!(refused, Err(StoreError::Corrupt { .. })), "{refused:?}");
+        assert_eq!(store.backend().get(&metadata, 1 << 20).await.unwrap(), readable);
+    }
 }
 
 #[tokio::test]

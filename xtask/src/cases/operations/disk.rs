@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{Answer, Done, Failure, Fields, Outcome};
+use crate::cases::limit::FileSizeLimit;
 use crate::cases::run::State;
 use crate::cases::subject::session_folder;
-
-/// Faults that are in the vocabulary and cannot be set up yet.
-const NOT_YET: [&str; 1] = ["file_size_limit"];
 
 pub(super) fn delete_session(fields: &Fields<'_>, state: &mut State) -> Result<Outcome, String> {
     let session = fields.text("session")?;
@@ -43,9 +41,6 @@ pub(super) fn files(fields: &Fields<'_>, state: &mut State) -> Result<Outcome, S
 
 pub(super) fn fs_fault(fields: &Fields<'_>, state: &mut State) -> Result<Outcome, String> {
     let kind = fields.text("kind")?;
-    if NOT_YET.contains(&kind) {
-        return Ok(Outcome::NotYet(format!("fs_fault {kind}")));
-    }
     let session = fields.optional_text("session")?;
     let sessions: Vec<String> =
         session.map_or_else(|| state.sessions.clone(), |session| vec![session.to_owned()]);
@@ -86,6 +81,15 @@ pub(super) fn fs_fault(fields: &Fields<'_>, state: &mut State) -> Result<Outcome
                 blobs.extend(files.into_iter().filter(|path| path.ends_with("output.txt")));
             }
             blobs.iter().try_for_each(|blob| truncate(blob, bytes))
+        }
+        "file_size_limit" => {
+            let kib = fields.integer("kib")?;
+            let bytes = u64::try_from(kib).ok().and_then(|kib| kib.checked_mul(1024));
+            let bytes = bytes.ok_or("`kib` is a size")?;
+            fields.finish()?;
+            FileSizeLimit::set(bytes)
+                .map(|limit| state.limit = Some(limit))
+                .map_err(std::io::Error::other)
         }
         kind => return Err(format!("unknown fault `{kind}`")),
     };

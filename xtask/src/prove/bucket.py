@@ -1,0 +1,37 @@
+"""What a bucket holds, asked by another client than the one that is tried.
+
+bucket.py list BUCKET PREFIX             a JSON object: keys with sizes, uploads
+bucket.py copy BUCKET PREFIX TO_BUCKET   copies the keys below the prefix, as they are
+"""
+
+import json
+import os
+import sys
+
+import boto3
+from botocore.config import Config
+
+endpoint = os.environ.get("AWS_ENDPOINT") or os.environ.get("AWS_ENDPOINT_URL")
+client = boto3.client(
+    "s3",
+    endpoint_url=endpoint,
+    region_name=os.environ.get("AWS_REGION", "us-east-1"),
+    config=Config(s3={"addressing_style": "path"}),
+)
+action, bucket, prefix = sys.argv[1:4]
+pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+objects = [found for page in pages for found in page.get("Contents", [])]
+if action == "list":
+    answer = client.list_multipart_uploads(Bucket=bucket, Prefix=prefix)
+    print(json.dumps({
+        "keys": [[found["Key"], found["Size"]] for found in objects],
+        "uploads": [found["Key"] for found in answer.get("Uploads", [])],
+    }))
+elif action == "copy":
+    target = sys.argv[4]
+    if target not in [found["Name"] for found in client.list_buckets()["Buckets"]]:
+        client.create_bucket(Bucket=target)
+    for found in objects:
+        client.copy({"Bucket": bucket, "Key": found["Key"]}, target, found["Key"])
+else:
+    sys.exit("unknown action " + action)
