@@ -12,11 +12,15 @@ use crate::describe::{Draft, read_back_stub};
 use crate::error::chain;
 use crate::policy::{Plan, Role, Size, plan};
 use crate::read_back::{Target, read_back};
-use crate::turn::{Externalized, Outcome, Owner, Replacement, Source, Standing, ToolResult, Turn};
+use crate::turn::{
+    Call, Externalized, Outcome, Owner, Replacement, Source, Standing, ToolResult, Turn,
+};
 use crate::{Session, SessionError, ToolResultHandle};
 
 /// How many originals of a turn are written at once.
 const WRITES: usize = 8;
+/// The longest tool name in an error, in characters.
+const MAX_TOOL_NAME: usize = 200;
 
 /// What is known of a result before anything is decided.
 #[derive(Debug, Clone, Default)]
@@ -74,37 +78,36 @@ impl Session {
             Some(_) => Some(self.numbering.lock().await),
             None => None,
         };
-        let mut unnumbered = None;
-        if let Some(event) = event.as_ref().filter(|_| !jobs.is_empty()) {
-            match self.give_numbers(turn, event, is_new, &mut jobs).await {
-                Ok(()) => {}
-                Err(SessionError::Store(error)) => unnumbered = Some(error),
-                Err(error) => return Err(error),
+        let failure = match &event {
+            Some(event) if !jobs.is_empty() => {
+                self.give_numbers(turn, event, is_new, &mut jobs).await.err()
             }
-        }
-        if let Some(error) = unnumbered {
-            let told = chain(&error);
-            let mut error = Some(error);
-            for job in jobs {
-                self.reject(&turn.results[job.index], &mut error)?;
-                outcomes[job.index] =
-                    self.failed(&turn.results[job.index], &job, &plan, chars[job.index], &told);
+            _ => None,
+        };
+        match failure {
+            None => {
+                let write = |job| self.write(turn, job, &plan, event.as_ref());
+                // Collected first: a stream of borrowing closures is not `Send`.
+                let writes: Vec<_> = jobs.into_iter().map(write).collect();
+                let mut writes = futures::stream::iter(writes).buffered(WRITES);
+                while let Some((job, written)) = writes.next().await {
+                    let chars = chars[job.index];
+                    outcomes[job.index] = match written {
+                        Ok(receipt) => self.stored(&job, &receipt, chars),
+                        Err(error) => self.failed(turn, &job, &plan, chars, error)?,
+                    };
+                }
             }
-        } else {
-            let written = jobs.into_iter().map(|job| self.write(turn, job, &plan, event.as_ref()));
-            let written: Vec<_> = written.collect();
-            let mut written = futures::stream::iter(written).buffered(WRITES);
-            while let Some((job, written)) = written.next().await {
-                let (result, chars) = (&turn.results[job.index], chars[job.index]);
-                outcomes[job.index] = match written {
-                    Ok(receipt) => self.stored(&job, &receipt, chars),
-                    Err(error) => {
-                        let told = chain(&error);
-                        self.reject(result, &mut Some(error))?;
-                        self.failed(result, &job, &plan, chars, &told)
-                    }
-                };
+            Some(SessionError::Store(error)) => {
+                // Without numbers nothing is written; what failed is told of each.
+                let told = chain(&error);
+                self.reject(turn.results.first(), error)?;
+                for job in jobs {
+                    outcomes[job.index] =
+                        self.given_up(turn, &job, &plan, chars[job.index], told.clone());
+                }
             }
+            Some(error) => return Err(error),
         }
         Ok(Externalized {
             outcomes,
@@ -173,7 +176,7 @@ impl Session {
                 Ok(source) => known.source = source,
                 Err(SessionError::Store(error)) => {
                     known.error = Some(chain(&error));
-                    self.reject(result, &mut Some(error))?;
+                    self.reject(Some(result), error)?;
                     known.settled = true;
                 }
                 Err(error) => return Err(error),
@@ -336,47 +339,49 @@ impl Session {
 
     fn failed(
         &self,
-        result: &ToolResult,
+        turn: &Turn,
         job: &Job,
         plan: &Plan,
         chars: u64,
-        told: &str,
-    ) -> Outcome {
-        let (session, tool_id, tool_name) = (self.id(), &result.call.id, &result.call.name);
-        tracing::warn!(%session, tool_id, tool_name, error = told, "an original was not stored");
-        let kept = Outcome::Kept { error: Some(told.to_owned()) };
-        if self.config().failure_mode != FailureMode::PreviewOnly {
-            return kept;
+        error: StoreError,
+    ) -> Result<Outcome, SessionError> {
+        let told = chain(&error);
+        self.reject(turn.results.get(job.index), error)?;
+        Ok(self.given_up(turn, job, plan, chars, told))
+    }
+
+    /// What becomes of a result that could not be stored.
+    fn given_up(&self, turn: &Turn, job: &Job, plan: &Plan, chars: u64, told: String) -> Outcome {
+        let Call { id, name, .. } = &turn.results[job.index].call;
+        tracing::warn!(session = %self.id(), tool_id = id, tool_name = name, error = told,
+            "an original was not stored");
+        if self.config().failure_mode == FailureMode::PreviewOnly {
+            let (reason, preview_chars) = (job.reason, plan.preview_chars);
+            let replacement = Replacement {
+                stub: job.draft.failed_stub(name, reason, preview_chars, self.config()),
+                reason,
+                reference: None,
+                handle: None,
+                original_chars: chars,
+                sha256: Some(job.draft.original.sha256()),
+                source: None,
+                error: Some(told.clone()),
+            };
+            if replacement.stub_chars() < chars {
+                return Outcome::Replaced(Box::new(replacement));
+            }
         }
-        let (reason, preview_chars) = (job.reason, plan.preview_chars);
-        let replacement = Replacement {
-            stub: job.draft.failed_stub(tool_name, reason, preview_chars, self.config()),
-            reason,
-            reference: None,
-            handle: None,
-            original_chars: chars,
-            sha256: Some(job.draft.original.sha256()),
-            source: None,
-            error: Some(told.to_owned()),
-        };
-        if replacement.stub_chars() < chars {
-            Outcome::Replaced(Box::new(replacement))
-        } else {
-            kept
-        }
+        Outcome::Kept { error: Some(told) }
     }
 
     /// Ends the work where failures are to be rejected.
-    fn reject(
-        &self,
-        result: &ToolResult,
-        error: &mut Option<StoreError>,
-    ) -> Result<(), SessionError> {
+    fn reject(&self, result: Option<&ToolResult>, source: StoreError) -> Result<(), SessionError> {
         if self.config().failure_mode != FailureMode::Reject {
             return Ok(());
         }
-        let tool_name = toolstub_core::text::clean(&result.call.name, 200);
-        error.take().map_or(Ok(()), |source| Err(SessionError::Rejected { tool_name, source }))
+        let tool_name = result.map_or("", |result| result.call.name.as_str());
+        let tool_name = toolstub_core::text::clean(tool_name, MAX_TOOL_NAME);
+        Err(SessionError::Rejected { tool_name, source })
     }
 }
 

@@ -231,6 +231,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use serde_json::json;
 
     #[track_caller]
@@ -272,6 +273,40 @@ mod tests {
         edits(text, &[("a", None), ("b", None), ("c", None), ("d", Some(json!(4)))], r#"{"d":4}"#);
         edits(text, &[("c", None), ("d", Some(json!(4)))], r#"{"a":1, "b":2,"d":4}"#);
         edits(text, &[("b", Some(json!(9))), ("c", None), ("x", None)], r#"{"a":1, "b":9}"#);
+    }
+
+    proptest! {
+        /// Changing the text is changing the value, order of fields included.
+        #[test]
+        fn text_and_value_change_alike(
+            before in prop::collection::vec(0..9u8, 0..7),
+            changes in prop::collection::vec((0..9u8, prop::option::of(0..3u8)), 0..7),
+            space in prop::sample::select(vec!["", " ", "\n\t"]),
+        ) {
+            let mut seen = Vec::new();
+            let mut new = |name: &u8| (!seen.contains(name)).then(|| seen.push(*name)).is_some();
+            let fields = before.iter().filter(|name| new(name)).map(|name| {
+                format!("{space}\"{name}\"{space}:{space}[\"{name}\\\"\"]{space}")
+            });
+            let text = format!("[0,{{{}}}]", fields.collect::<Vec<_>>().join(","));
+            let root = Node::parse(&text).unwrap();
+            let object = root.items()[1].clone();
+            let mut seen = Vec::new();
+            let mut new = |name: u8| (!seen.contains(&name)).then(|| seen.push(name)).is_some();
+            let edits: Vec<_> = changes
+                .iter()
+                .filter(|(name, _)| new(*name))
+                .map(|(name, value)| Edit {
+                    object: object.clone(),
+                    name: name.to_string(),
+                    value: value.map(Value::from),
+                })
+                .collect();
+            let edited: Value = serde_json::from_str(&edit_text(&text, &edits)).unwrap();
+            let mut value = serde_json::from_str(&text).unwrap();
+            edit_value(&mut value, &edits);
+            prop_assert_eq!(edited.to_string(), value.to_string());
+        }
     }
 
     #[test]

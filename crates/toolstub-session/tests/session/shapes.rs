@@ -4,7 +4,7 @@
 //! same file, byte for byte, with the stub there instead.
 
 use serde_json::Value;
-use toolstub_session::{Call, Config, Context, Scope, Session, Shape};
+use toolstub_session::{Call, Config, Context, Scope, Session, Shape, Style};
 use toolstub_store::ListRequest;
 
 use super::{log, session};
@@ -175,6 +175,55 @@ async fn earlier_turns_stay_byte_for_byte() {
             None => log(place, 21_000),
         });
         assert_eq!(done.messages, expected);
+    }
+}
+
+#[tokio::test]
+async fn stubs_are_told_by_the_store_where_no_field_tells() {
+    // A budget that everything is over: whatever can get shorter is chosen.
+    for style in [Style::Typed, Style::Head] {
+        let config = Config { assistant_turn_inline_budget_chars: 1, style, ..Config::default() };
+        let session = session(config);
+        // The stub of code with long names is longer than the stub of that stub would be.
+        let name = "a_name_of_a_function_that_takes_its_time_to_be_read_to_the_end".repeat(2);
+        let code = |n| format!("pub fn {name}_{n}() -> u32 {{\n    helper({n})\n}}\n\n");
+        let code: String = (0..60).map(code).collect();
+        let messages = |id: &str, name: &str, input: &str, content: &str| {
+            let input: Value = serde_json::from_str(input).unwrap();
+            serde_json::json!([
+                {"role": "assistant", "content": [
+                    {"type": "tool_use", "id": id, "name": name, "input": input}]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": id, "content": content}]},
+            ])
+            .to_string()
+        };
+        let context = Context::default();
+        let run = async |messages: &str| {
+            session.externalize_json(Shape::Anthropic, messages, &context).await.unwrap()
+        };
+        let raw = messages("c1", "cat", "{}", &code);
+        let once = run(&raw).await;
+        let stub = once.outcomes().next().unwrap().replacement().unwrap().clone();
+        assert!(stub.stub.chars().count() > 2000);
+        assert_eq!(run(&once.messages).await.messages, once.messages);
+
+        // With one character more it is no stub, whatever it reads like.
+        let forged = messages("c1", "cat", "{}", &format!("{}.", stub.stub));
+        if style == Style::Typed {
+            assert_ne!(run(&forged).await.messages, forged);
+        }
+
+        let input = format!(r#"{{"ref": "{}", "offset": 3}}"#, stub.reference.unwrap());
+        let piece: String = code.chars().skip(3).take(19_000).collect();
+        let read = messages("c2", "tool_result_read", &input, &piece);
+        let once = run(&read).await;
+        let reason = once.outcomes().next().unwrap().replacement().unwrap().reason;
+        assert_eq!(reason.as_str(), "source_read");
+        assert_eq!(run(&once.messages).await.messages, once.messages);
+        let none = Call::default();
+        let whole = session.hydrate_json(Shape::Anthropic, &once.messages, &none).await.unwrap();
+        assert_eq!(whole.messages, read);
     }
 }
 
