@@ -19,7 +19,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn new(content: Bytes, mime: Option<&str>, config: &Config) -> Self {
+    pub(crate) fn new(content: &Bytes, mime: Option<&str>, config: &Config) -> Self {
         let original = Original::new(content.clone(), config.hard_cap_bytes);
         let kept = content.slice(..original.size() as usize);
         let Ok((detection, synopsis)) = describe(&mut &kept[..], mime, config.preview_chars);
@@ -119,11 +119,11 @@ mod tests {
     fn synopsis_of_less_preview_is_the_one_of_that_configuration() {
         let content: Bytes = (0..60_000_u32).map(|n| (n % 251) as u8).collect();
         let config = Config::default();
-        let draft = Draft::new(content.clone(), None, &config);
+        let draft = Draft::new(&content, None, &config);
         assert_eq!(draft.detection.kind(), Kind::Unknown);
         for preview_chars in [2000, 1250, 1, 0, -5] {
             let other = Config { preview_chars, ..Config::default() };
-            let direct = Draft::new(content.clone(), None, &other).synopsis;
+            let direct = Draft::new(&content, None, &other).synopsis;
             assert_eq!(draft.synopsis(preview_chars), direct, "{preview_chars}");
         }
     }
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn measured_stub_is_as_long_as_the_real_one_may_get() {
         let content = Bytes::from("steady lines of plain output\n".repeat(1000));
-        let draft = Draft::new(content, None, &Config::default());
+        let draft = Draft::new(&content, None, &Config::default());
         let session = SessionId::new("s").unwrap();
         let id = |sha256: Sha256| ToolResultId::for_content(Some("call_1"), &sha256);
         let reference = Ref::new(session.clone(), id(draft.original.sha256()));

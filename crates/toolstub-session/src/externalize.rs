@@ -133,7 +133,7 @@ impl Session {
         let chars = utf8::count_chars(&content);
         let config = self.shared_config();
         let preview_chars = config.preview_chars;
-        let draft = off_thread(move || Draft::new(content, mime.as_deref(), &config)).await?;
+        let draft = off_thread(move || Draft::new(&content, mime.as_deref(), &config)).await?;
         let turn = Turn { results: vec![result.clone()], ..Turn::default() };
         let plan = Plan {
             choices: vec![Some(Reason::Requested)],
@@ -240,7 +240,7 @@ impl Session {
                     return read_back_stub(receipt, *part, &config).chars().count() as u64;
                 }
                 let ToolResult { call, content, mime_type, .. } = &results[index];
-                let draft = Draft::new(content.clone(), mime_type.as_deref(), &config);
+                let draft = Draft::new(content, mime_type.as_deref(), &config);
                 // The digest is not in the stub's length: every ref of the call is as long.
                 let id = ToolResultId::for_content(Some(&call.id), &Sha256::from_bytes([0; 32]));
                 let reference = Ref::in_event(session.clone(), event.clone(), id);

@@ -33,7 +33,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    fn new(reference: impl ToString, why: impl ToString) -> Self {
+    fn new(reference: &(impl ToString + ?Sized), why: &(impl ToString + ?Sized)) -> Self {
         Self { reference: reference.to_string(), why: why.to_string() }
     }
 }
@@ -89,7 +89,9 @@ impl Session {
             let Some(wanted) = self.wanted_of_part(part) else { continue };
             if let Some(original) = self.fetch(wanted, &mut hydrated.missing).await? {
                 part.set(field::OUTPUT, original);
-                OF_A_STUB.iter().for_each(|name| part.remove(name));
+                for name in OF_A_STUB {
+                    part.remove(name);
+                }
             }
         }
         Ok(hydrated)
@@ -132,11 +134,11 @@ impl Session {
         }
         let Some(given) = part.reference() else {
             let why = part.text(field::ERROR).unwrap_or_default();
-            return Some(Wanted::Nothing(Missing::new("", why)));
+            return Some(Wanted::Nothing(Missing::new("", &why)));
         };
         let Some(reference) = parse_ref(&given, self.id()) else {
             let why = "it is not a ref of this session";
-            return Some(Wanted::Nothing(Missing::new(given, why)));
+            return Some(Wanted::Nothing(Missing::new(&given, why)));
         };
         if part.text(field::SOURCE_REF).is_none_or(|source| source.is_empty()) {
             return Some(Wanted::Original(reference, WHOLE));
@@ -178,14 +180,14 @@ impl Session {
         };
         let ReadBack::Range { offset, limit, unit } = part else {
             let why = "what was found in the original is not kept; search it again";
-            missing.push(Missing::new(reference, why));
+            missing.push(Missing::new(&reference, why));
             return Ok(None);
         };
         let request = ReadRequest { offset, limit, unit, ..ReadRequest::default() };
         match self.store().read(&reference, &request).await {
             Ok(piece) => Ok(Some(piece.content().into_owned())),
             Err(error @ (StoreError::NotFound { .. } | StoreError::Invalid { .. })) => {
-                missing.push(Missing::new(reference, error));
+                missing.push(Missing::new(&reference, &error));
                 Ok(None)
             }
             Err(error) => Err(error.into()),

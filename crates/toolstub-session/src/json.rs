@@ -5,7 +5,7 @@
 //! their text and nothing else.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -157,14 +157,12 @@ fn patch_object(text: &str, edits: &[&Edit<'_>], patches: &mut Vec<(Range<usize>
     let empty = places.iter().all(|place| place.removed);
     for edit in edits {
         let Some(value) = &edit.value else { continue };
-        match fields.iter().rev().find(|(name, _)| *name == edit.name) {
-            Some((_, old)) => patches.push((old.span(text), value.to_string())),
-            None => {
-                let comma = if empty && added.is_empty() { "" } else { "," };
-                let name = Value::from(edit.name.as_str());
-                added.push_str(&format!("{comma}{name}:{value}"));
-            }
+        if let Some((_, old)) = fields.iter().rev().find(|(name, _)| *name == edit.name) {
+            patches.push((old.span(text), value.to_string()));
+            continue;
         }
+        let comma = if empty && added.is_empty() { "" } else { "," };
+        let _ = write!(added, "{comma}{}:{value}", Value::from(edit.name.as_str()));
     }
     // A comma goes with the field behind it; with the fields in front of the first that stays, it
     // is the one behind them.

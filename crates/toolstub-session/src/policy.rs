@@ -148,7 +148,9 @@ mod tests {
     #[test]
     fn read_back_is_chosen_by_the_same_rules() {
         let mut sizes = sizes(&[500, 25_000]);
-        sizes.iter_mut().for_each(|size| size.role = Role::ReadBack);
+        for size in &mut sizes {
+            size.role = Role::ReadBack;
+        }
         let plan = plan(&sizes, &Config::default(), |_| 900);
         assert_eq!(plan.choices, [None, Some(Reason::SourceRead)]);
     }
