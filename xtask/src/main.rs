@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 mod cases;
 mod corpus;
 mod prove;
+mod servers;
 mod tidy;
 
 /// The exit code where this machine cannot run what was asked for: neither passed nor failed.
@@ -35,6 +36,9 @@ enum Chore {
     /// Run a long harness on the program as it is shipped.
     #[command(subcommand)]
     Prove(prove::Harness),
+    /// Start and stop real S3 servers for the tests of the store.
+    #[command(subcommand)]
+    Servers(servers::Command),
     /// Run one case, whose line comes on standard input.
     #[command(hide = true)]
     Case {
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
         Chore::Corpus(command) => corpus::run(command),
         Chore::Cases(args) => cases::run(&args),
         Chore::Prove(harness) => prove::run(&harness),
+        Chore::Servers(command) => servers::run(&command),
         Chore::Case { folder } => cases::run_one(&folder),
         Chore::Stub => cases::print_stub(),
     };

@@ -99,7 +99,7 @@ pub(crate) enum Harness {
 /// What a proof is tried on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Tried {
-    /// An empty store: a path or s3://bucket/prefix with the AWS_* variables [default: a folder]
+    /// An empty store: a path or `s3://bucket/prefix` with the AWS_* variables [default: a folder]
     #[arg(long)]
     store: Option<String>,
     /// A Python with boto3, which looks into a bucket past the program [default: the servers' own]

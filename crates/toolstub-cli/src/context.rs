@@ -111,7 +111,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
                 .as_mut()
                 .poll(context)
                 .map(|()| Err(Failure::storage(anyhow!("interrupted")))),
-            done => done,
+            done @ Poll::Ready(_) => done,
         })
         .await
     })

@@ -1,8 +1,7 @@
 //! Counting distinct things in bounded memory.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
+use std::hash::{DefaultHasher, Hasher as _};
 
 /// How many distinct things are counted exactly.
 pub(crate) const EXACT: usize = 1_000_000;
@@ -99,29 +98,6 @@ pub(crate) fn digest(item: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(item);
     hasher.finish()
-}
-
-/// A map from digests.
-pub(crate) type ByDigest<V> = HashMap<u64, V, BuildHasherDefault<Digest>>;
-
-/// A hasher for what is a digest already.
-#[derive(Debug, Default)]
-pub(crate) struct Digest(u64);
-
-impl Hasher for Digest {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, digest: u64) {
-        self.0 = digest;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 #[cfg(test)]

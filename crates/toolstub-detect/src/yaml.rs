@@ -55,7 +55,8 @@ pub enum ValueKind {
     Null,
 }
 
-/// Up to which size a content is read as YAML, in bytes.
+/// Up to which size a content is read as YAML, in bytes: the parser needs it whole, and about as much
+/// again.
 const MAX_BYTES: u64 = 16 << 20;
 /// In how much of its start the first line must stand that says something.
 const HEAD_BYTES: usize = 64 << 10;

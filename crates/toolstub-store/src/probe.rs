@@ -96,9 +96,11 @@ impl ResultStore {
         let says = "what is written is read back, whole and by range";
         note("read", same, failed, says, "what is read is not what was written");
 
+        // A refusal is no answer: no record could be committed.
         let create = self.backend.create(&key, Bytes::from_static(b"other")).await;
+        let created = create.map_err(|error| ("create-if-absent", error))?;
         let kept = self.backend.get(&key, body.len() as u64).await.map_err(read)? == body;
-        let enforced = matches!(create, Ok(Created::Existed)) && kept;
+        let enforced = created == Created::Existed && kept;
         note(
             "create-if-absent",
             enforced,

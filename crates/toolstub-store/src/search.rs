@@ -27,7 +27,7 @@ const SIZES: Sizes = Sizes { step: 1 << 20, promise: 64 << 10, allowance: 256 <<
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchRequest {
     /// What to find: at most 65,536 bytes, or 1,024 of a regular expression or where case is ignored;
-    /// never empty.
+    /// never empty. A U+FFFD in it finds that character, and not what a read shows as one.
     pub query: String,
     /// How the query is read.
     pub mode: SearchMode,

@@ -43,17 +43,20 @@ impl ResultStore {
         let mut hasher = sha2::Sha256::new();
         let mut builder = IndexBuilder::default();
         let mut first = 0;
+        let mut open_line = false;
         while first < original.index.len() {
             let last = (first + STEP).min(original.index.len()) - 1;
             let window = original.blocks(first..=last).await?;
             hasher.update(&window.bytes);
             builder.update(&window.bytes);
+            open_line = !window.bytes.ends_with(b"\n");
             first = last + 1;
         }
         if Sha256::from_bytes(hasher.finalize().into()) != original.metadata.sha256 {
             return Err(original.corrupt("the sha256 of output.txt is wrong"));
         }
-        if builder.finish() != original.index {
+        let lines = original.index.line_feeds() + u64::from(open_line);
+        if builder.finish() != original.index || original.metadata.line_count != lines {
             return Err(original.corrupt("the blocks of metadata.json do not fit output.txt"));
         }
         Ok(original.index.bytes())

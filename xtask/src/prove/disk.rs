@@ -174,10 +174,14 @@ impl Bench {
             self.reads(kept, content);
         }
         let (whole, damaged) = kept.subject.verify()?;
-        damaged.into_iter().for_each(|told| self.fault(told));
+        for told in damaged {
+            self.fault(told);
+        }
         kept.subject.gc()?;
         let holdings = Place::Folder(kept.root.clone()).holdings()?;
-        holdings.strays().into_iter().for_each(|told| self.fault(format!("left: {told}")));
+        for told in holdings.strays() {
+            self.fault(format!("left: {told}"));
+        }
         if holdings.results.len() as u64 != whole {
             self.fault(format!("{} results are there, {whole} are whole", holdings.results.len()));
         }

@@ -35,10 +35,12 @@ impl Random {
         from + part * (to - from)
     }
 
-    /// A size of `from..=to`, each power of two as likely as the next.
+    /// A size of `from..=to`, each doubling as likely as the next.
     pub(super) fn size(&mut self, from: usize, to: usize) -> usize {
-        let size = self.between((from as f64).ln(), (to as f64).ln()).exp();
-        (size.max(0.0) as usize).clamp(from, to)
+        let doublings = (to / from.max(1)).max(1).ilog2();
+        let low = from << self.below(u64::from(doublings) + 1);
+        let high = (low * 2).min(to).max(low);
+        low + self.below((high - low) as u64 + 1) as usize
     }
 
     /// `true` in so many of a hundred.

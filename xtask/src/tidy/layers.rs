@@ -42,6 +42,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "toolstub-corpus-tests",
         &["toolstub-core", "toolstub-detect", "toolstub-summarize", "toolstub-render"],
     ),
+    ("toolstub-storage-tests", &["toolstub-core", "toolstub-store", "toolstub-store-object"]),
     (
         "xtask",
         &[

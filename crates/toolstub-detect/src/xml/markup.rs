@@ -99,7 +99,7 @@ fn continues_name(c: char) -> bool {
 pub(super) fn attributes(
     raw: &[u8],
     entities: &Entities,
-    names: &mut Vec<Range<usize>>,
+    names: &mut Vec<Range<u32>>,
 ) -> Option<()> {
     let mut at = 0;
     loop {
@@ -113,7 +113,7 @@ pub(super) fn attributes(
         }
         let (name, value, after) = attribute(rest)?;
         entities.fit(value)?;
-        names.push(start..start + name.len());
+        names.push(start as u32..(start + name.len()) as u32);
         at = raw.len() - after.len();
     }
     is_each_once(raw, names).then_some(())
@@ -137,8 +137,8 @@ pub(super) fn quoted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&rest[..end], &rest[end + 1..]))
 }
 
-fn is_each_once(raw: &[u8], names: &mut [Range<usize>]) -> bool {
-    let name = |range: &Range<usize>| &raw[range.clone()];
+fn is_each_once(raw: &[u8], names: &mut [Range<u32>]) -> bool {
+    let name = |range: &Range<u32>| &raw[range.start as usize..range.end as usize];
     if names.len() <= FEW_ATTRIBUTES {
         let is_new = |(place, a)| names[..place].iter().all(|b| name(a) != name(b));
         names.iter().enumerate().all(is_new)

@@ -1,6 +1,9 @@
 use proptest::prelude::*;
+use quick_xml::Reader;
+use quick_xml::events::Event;
 
 use super::*;
+use crate::content::tests::Pieces;
 
 fn declared(mut content: &[u8], declared: MediaType) -> Option<Xml> {
     let Ok(census) = Census::of(&mut content, 0);
@@ -160,6 +163,118 @@ fn entities_are_never_expanded() {
     is_xml(&format!("<!DOCTYPE a [<!ENTITY e0 'ha'>{}]><a>&e59;</a>", bomb.concat()));
 }
 
+#[test]
+fn marks_may_stand_over_any_border() {
+    for (content, fits) in [
+        ("<a>]]></a>", false),
+        ("<a>]]&gt;<b/>]] ></a>", true),
+        ("<a><![CDATA[]]]></a>", true),
+        ("<a><![CDATA[] ]>]]>]</a>", true),
+        ("<a><!-- - -- ></a>", false),
+        ("<a><!--->-->></a>", true),
+        ("<a><!----->></a>", false),
+        ("<a><!--> - ->--></a>", true),
+        ("<!DOCTYPE a [<!-- ]> '\" ---><!ENTITY e ']>'>]><a>&e;</a>", false),
+        ("<!DOCTYPE a [<!-- ]> '\" - --><!ENTITY e ']>'><?p ?-?>]><a>&e;</a>", true),
+        ("<a b='>' c=\"'>\"/>", true),
+    ] {
+        for size in 1..=content.len() {
+            let mut pieces = Pieces::new(content.as_bytes(), std::slice::from_ref(&size));
+            let Ok(census) = Census::of(&mut pieces, 0);
+            let Ok(xml) = scan(&mut pieces, &census, MediaType::Other);
+            assert_eq!(xml.is_some(), fits, "{content} in pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn names_that_find_no_room_are_read_again() {
+    let children: Vec<_> = (0..3000).map(|i| format!("<t{i}{}/>", "x".repeat(390))).collect();
+    let late = format!("<t2999{0}/><b/><b/><t2998{0}/><t2999{0}/>", "x".repeat(390));
+    let xml = read(format!("<a>{}{late}</a>", children.concat()).as_bytes()).unwrap();
+    assert_eq!(xml.child_tags, Count::exact(3001));
+    let first: Vec<_> = xml.children[..4].iter().map(|(name, n)| (&name[..1], *n)).collect();
+    assert_eq!(first, [("t", 3), ("t", 2), ("b", 2), ("t", 1)]);
+    assert!(xml.children[0].0.starts_with("t2999x") && xml.children[1].0.starts_with("t2998x"));
+}
+
+#[test]
+fn what_takes_too_much_memory_is_no_document() {
+    let long = |length| format!("<a b='{}'/>", "x".repeat(length));
+    is_xml(&long(8_000_000));
+    is_not_xml(&long(9_000_000));
+    is_xml(&format!("<a><!--{0}-->{0}<![CDATA[{0}]]></a>", "x".repeat(9_000_000)));
+    is_not_xml(&format!("{}{}", "<abcd>".repeat(1_500_000), "</abcd>".repeat(1_500_000)));
+}
+
+/// Whether quick-xml takes a document, with the checks that it leaves to others.
+fn witness(content: &str) -> bool {
+    let body = content.trim_ascii_start();
+    body.starts_with('<')
+        && !markup::has_forbidden_character(body.as_bytes())
+        && is_document(body).is_some()
+}
+
+fn is_document(body: &str) -> Option<()> {
+    let mut reader = Reader::from_str(body);
+    reader.config_mut().check_comments = true;
+    let mut document = Document::new(MediaType::Xml);
+    let (mut depth, mut root) = (0_u32, false);
+    loop {
+        let start = reader.buffer_position() as usize;
+        match reader.read_event().ok()? {
+            Event::Start(tag) | Event::Empty(tag) if depth == 0 && root => {
+                let _ = tag;
+                return None;
+            }
+            Event::Start(tag) => {
+                root = true;
+                depth += 1;
+                document.root = None;
+                document.open(tag.name().as_ref().as_bytes(), tag.attributes_raw().as_bytes())?;
+            }
+            Event::Empty(tag) => {
+                root = true;
+                document.root = None;
+                document.open(tag.name().as_ref().as_bytes(), tag.attributes_raw().as_bytes())?;
+            }
+            Event::End(_) => depth -= 1,
+            Event::Text(text) if depth == 0 => {
+                if !text.bytes().all(markup::is_space) {
+                    return None;
+                }
+            }
+            Event::Text(text) => {
+                if text.as_bytes().windows(3).any(|part| part == b"]]>") {
+                    return None;
+                }
+            }
+            Event::GeneralRef(name) => {
+                if depth == 0 || !document.entities.knows(name.as_bytes()) {
+                    return None;
+                }
+            }
+            Event::CData(_) => {
+                if depth == 0 {
+                    return None;
+                }
+            }
+            Event::Comment(_) => {}
+            Event::PI(content) => document.instruction(content.as_bytes(), false)?,
+            Event::Decl(content) => document.instruction(content.as_bytes(), start == 0)?,
+            Event::DocType(doctype) => {
+                let keyword = body[start..].strip_prefix("<!DOCTYPE")?;
+                if document.has_doctype || root || !keyword.starts_with([' ', '\t', '\n', '\r']) {
+                    return None;
+                }
+                document.has_doctype = true;
+                document.entities.declare(doctype.as_bytes())?;
+            }
+            Event::Eof => return (depth == 0 && root).then_some(()),
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_panic(content in proptest::collection::vec(any::<u8>(), 0..200)) {
@@ -167,10 +282,37 @@ proptest! {
     }
 
     #[test]
-    fn no_markup_panics(pieces in proptest::collection::vec(piece(), 0..40)) {
-        let content = pieces.concat();
-        let _ = read(format!("<{content}").as_bytes());
-        let _ = read(content.as_bytes());
+    fn verdicts_agree_with_an_independent_reader(
+        pieces in proptest::collection::vec(piece(), 0..40), inside in any::<bool>()
+    ) {
+        let mut content = pieces.concat();
+        if inside {
+            content = format!("<a>{content}</a>");
+        }
+        for content in [format!("<{content}"), content] {
+            let xml = declared(content.as_bytes(), MediaType::Xml);
+            prop_assert_eq!(xml.is_some(), witness(&content), "{}", content);
+        }
+    }
+
+    #[test]
+    fn verdicts_on_faults_agree_with_an_independent_reader(
+        edits in proptest::collection::vec((any::<proptest::sample::Index>(), any::<bool>(), piece()), 0..3)
+    ) {
+        let mut content = "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY e 'v'><!-- ] --><?p ]?>]>\n\
+            <a x='1'><!-- c --><b y=\"&e;\">t &e; &amp;</b><![CDATA[ ]] ]]><c/></a> <!--z-->".to_owned();
+        for (index, cut, new) in edits {
+            let mut at = index.index(content.len());
+            while !content.is_char_boundary(at) {
+                at -= 1;
+            }
+            if cut {
+                content.remove(at);
+            }
+            content.insert_str(at, new);
+        }
+        let xml = declared(content.as_bytes(), MediaType::Xml);
+        prop_assert_eq!(xml.is_some(), witness(&content), "{}", content);
     }
 }
 

@@ -13,7 +13,7 @@ const KEYS: usize = 30;
 /// How many characters of a key are kept: more than any synopsis shows.
 const KEY_CHARS: usize = 400;
 /// How many anchors are remembered; the parser keeps each in some 80 bytes.
-const ANCHORS: usize = 500_000;
+const ANCHORS: usize = 100_000;
 /// How deep collections may stand in each other.
 ///
 /// The parser does not recurse, so that this bounds nothing but what it has to remember.

@@ -363,8 +363,8 @@ impl<'a> Scanner<'a> {
     fn finish(self, end: u64) -> Result<Range<u64>, String> {
         match self.state {
             State::Done(found) => found,
-            // A bare number has no other end.
-            State::Target(start, Skip::Scalar) => Ok(start..end),
+            // A bare number has no other end; within a container it may go on.
+            State::Target(start, Skip::Scalar) if self.level == 0 => Ok(start..end),
             State::Target(..) => Err("the value is cut off at the end of the result".to_owned()),
             _ => Err("the result is cut off before the value".to_owned()),
         }
@@ -460,6 +460,7 @@ mod tests {
         leads("{ }", "/0", Err("the object at the top is empty"));
         leads(r#"{"a":[1"#, "/a", Err("the value is cut off at the end of the result"));
         leads(r#"{"a":[1"#, "/b", Err("the result is cut off before the value"));
+        leads("[1, 23", "/1", Err("the value is cut off at the end of the result"));
         let many: Vec<_> = (0..12).map(|n| format!("\"k{n}\":0")).collect();
         let told = find(&format!("{{{}}}", many.join(",")), "/x", 100).unwrap_err();
         assert!(told.ends_with("k8, k9 (+2 more)"), "{told}");

@@ -315,7 +315,9 @@ fn output_full_or_closed(bench: &mut Bench) -> anyhow::Result<()> {
         bench.fault(format!("a reader that has gone is a failure: {}", closed.told()));
     }
     // The results are stored all the same.
-    contents.iter().for_each(|content| bench.reads(&kept, content));
+    for content in &contents {
+        bench.reads(&kept, content);
+    }
     bench.recovers(&kept, &contents, &[])
 }
 
