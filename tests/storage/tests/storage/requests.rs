@@ -276,6 +276,8 @@ impl Huge {
         ] {
             record[name] = value;
         }
+        // The checksum is that of the record that the store wrote.
+        record.as_object_mut().unwrap().remove("record_crc32c");
         let folder = format!("root/sessions/s1/tool-results/{id}");
         fake.insert(&format!("{folder}/metadata.json"), record.to_string().into());
         let (unit, tail) = (Bytes::from(self.unit.clone()), Bytes::from(self.tail.clone()));
