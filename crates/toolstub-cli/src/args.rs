@@ -15,7 +15,7 @@ pub(crate) struct Args {
     /// Print the answer as one JSON object, errors too.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Where results are kept: a path, a file: URL, s3://bucket/prefix or memory: [default: a folder in the data directory]
+    /// Where results are kept: a path, a file: URL, `s3://bucket/prefix` or memory: [default: a folder in the data directory]
     #[arg(long, global = true, env = "TOOLSTUB_STORE", value_name = "URL-OR-PATH")]
     pub(crate) store: Option<String>,
     /// The session that results belong to [default: default; purge has none]

@@ -24,6 +24,9 @@ pub struct Metadata {
     /// The event that the result belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_id: Option<String>,
+    /// The result's number among those of its event, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_index: Option<u64>,
     /// The id of the tool call; empty if the host gave none.
     #[serde(default)]
     pub tool_id: String,

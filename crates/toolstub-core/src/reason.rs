@@ -16,6 +16,10 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Every reason.
+    pub const ALL: [Self; 4] =
+        [Self::Requested, Self::SingleThreshold, Self::TurnBudget, Self::SourceRead];
+
     /// The reason's name as it stands in a stub.
     pub fn as_str(self) -> &'static str {
         match self {

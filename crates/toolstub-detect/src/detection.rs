@@ -18,7 +18,7 @@ use crate::yaml::{self, Yaml};
 pub struct Options<'a> {
     /// The media type that the tool declared.
     pub mime: Option<&'a str>,
-    /// How many characters of the content's head and tail are kept for a sample.
+    /// How many characters of the content's head and tail are kept for a sample: at most 524,288.
     pub sample_chars: usize,
 }
 

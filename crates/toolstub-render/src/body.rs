@@ -1,7 +1,7 @@
 //! The body: a synopsis, or the head of the original.
 
-use toolstub_core::Synopsis;
 use toolstub_core::text::{clean, sample_head};
+use toolstub_core::{OffsetUnit, Synopsis};
 
 use crate::frame::{self, Style};
 
@@ -15,12 +15,30 @@ pub enum Body<'a> {
     Synopsis(&'a Synopsis),
     /// Head style: the first lines of the original.
     Head(&'a Head),
+    /// In place of what a retrieval tool returned: the synopsis of the original that it came from.
+    ReadBack(&'a Synopsis, ReadBack),
+}
+
+/// What a retrieval tool was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadBack {
+    /// A range of the original.
+    Range {
+        /// Where it begins.
+        offset: i128,
+        /// How much of it, at most; −1 for the rest.
+        limit: i128,
+        /// What both count.
+        unit: OffsetUnit,
+    },
+    /// What a search found in it, or a part of it that is not told by offset and limit.
+    Part,
 }
 
 impl Body<'_> {
     pub(crate) fn style(&self) -> Style {
         match self {
-            Self::Synopsis(_) => Style::Synopsis,
+            Self::Synopsis(_) | Self::ReadBack(..) => Style::Synopsis,
             Self::Head(head) if head.bytes == head.all_bytes => Style::Whole,
             Self::Head(_) => Style::Head,
         }
@@ -28,13 +46,16 @@ impl Body<'_> {
 
     pub(crate) fn write(&self, text: &mut String) {
         match self {
-            Self::Synopsis(synopsis) => {
-                write_items(text, frame::SYNOPSIS_HEADING, &synopsis.summary);
-                write_items(text, frame::STRUCTURE_HEADING, &synopsis.structure);
-                write_items(text, frame::NOTABLE_HEADING, &synopsis.notable_items);
-                if !synopsis.sample.is_empty() {
-                    write_sample(text, frame::SAMPLE_HEADING, &synopsis.sample);
-                }
+            Self::Synopsis(synopsis) => write_synopsis(text, synopsis),
+            Self::ReadBack(synopsis, read_back) => {
+                let line = match read_back {
+                    ReadBack::Range { offset, limit, unit } => {
+                        frame::read_back_range(*offset, *limit, *unit)
+                    }
+                    ReadBack::Part => frame::READ_BACK_PART.to_owned(),
+                };
+                write_items(text, frame::READ_BACK_HEADING, &[line]);
+                write_synopsis(text, synopsis);
             }
             Self::Head(head) => {
                 let heading =
@@ -83,6 +104,15 @@ impl Head {
             all_lines,
             all_bytes,
         }
+    }
+}
+
+fn write_synopsis(text: &mut String, synopsis: &Synopsis) {
+    write_items(text, frame::SYNOPSIS_HEADING, &synopsis.summary);
+    write_items(text, frame::STRUCTURE_HEADING, &synopsis.structure);
+    write_items(text, frame::NOTABLE_HEADING, &synopsis.notable_items);
+    if !synopsis.sample.is_empty() {
+        write_sample(text, frame::SAMPLE_HEADING, &synopsis.sample);
     }
 }
 

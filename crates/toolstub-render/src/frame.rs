@@ -4,6 +4,8 @@
 
 use std::fmt::Write as _;
 
+use toolstub_core::OffsetUnit;
+
 /// The start of every first line.
 pub(crate) const OPENING: &str = "[tool result ";
 const STORED: &str = "externalized";
@@ -30,6 +32,9 @@ pub(crate) const SYNOPSIS_HEADING: &str = "Synopsis:";
 pub(crate) const STRUCTURE_HEADING: &str = "Structure:";
 pub(crate) const NOTABLE_HEADING: &str = "Notable items:";
 pub(crate) const SAMPLE_HEADING: &str = "Sample:";
+pub(crate) const READ_BACK_HEADING: &str = "Read back:";
+pub(crate) const READ_BACK_PART: &str =
+    "a part of the original at the ref; it was not stored again, go back to the ref for it";
 const EXPLORE_HEADING: &str = "Explore:";
 
 /// What the body of a stub is.
@@ -68,6 +73,13 @@ pub(crate) fn first_line(style: Style, failed: bool, not_stored_bytes: u64) -> S
 
 pub(crate) fn head_heading(lines: u64, all_lines: u64, bytes: u64, all_bytes: u64) -> String {
     format!("Head (lines 1-{lines} of {all_lines}, bytes 0-{bytes} of {all_bytes}):")
+}
+
+pub(crate) fn read_back_range(offset: i128, limit: i128, unit: OffsetUnit) -> String {
+    format!(
+        "offset={offset} limit={limit} ({unit}) of the original at the ref; \
+         it was not stored again, read it from there"
+    )
 }
 
 pub(crate) fn write_explore(text: &mut String, reference: &str, chars: u64, prefix: &str) {

@@ -63,6 +63,22 @@ impl Header {
         self
     }
 
+    /// States how many bytes of the original a hard cap will leave out.
+    #[must_use]
+    pub fn with_not_stored_bytes(mut self, bytes: u64) -> Self {
+        self.not_stored_bytes = bytes;
+        self
+    }
+
+    /// The header as it will be once the original is stored: to be measured, never to be shown.
+    pub(crate) fn once_stored(&self, reference: &Ref, reason: Reason) -> Self {
+        let mut header = self.clone();
+        header.reference = Some(reference.clone());
+        header.sha256 = Some(Sha256::from_bytes([0; 32]));
+        header.reason = Some(reason);
+        header
+    }
+
     /// States that the original should have been stored for `reason`, and could not be.
     ///
     /// There is no ref from then on.

@@ -31,9 +31,11 @@ mod frame;
 mod header;
 mod stub;
 
-pub use body::{Body, Head};
+pub use body::{Body, Head, ReadBack};
 pub use header::Header;
 pub use stub::{NotAStub, Stub};
+
+use toolstub_core::{Reason, Ref};
 
 /// How the frame is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +48,21 @@ impl Default for Options<'_> {
     fn default() -> Self {
         Self { tool_prefix: "openviking_" }
     }
+}
+
+/// How many characters the stub of an original will have once that is stored.
+///
+/// `header` is [`Header::unstored`]. Only a number comes out: a stub that promises a ref is made from
+/// a receipt. It is exact where the record that the receipt shows is made of the same values.
+pub fn chars_once_stored(
+    header: &Header,
+    reference: &Ref,
+    reason: Reason,
+    body: &Body<'_>,
+    options: &Options<'_>,
+) -> u64 {
+    let header = header.once_stored(reference, reason);
+    render(&header, body, options).chars().count() as u64
 }
 
 /// Writes a stub. It ends in a line feed.

@@ -5,7 +5,9 @@ use toolstub_core::{
     Kind, Metadata, OffsetUnit, Reason, Receipt, Ref, SCHEMA_VERSION, SessionId, Sha256, Synopsis,
     ToolResultId,
 };
-use toolstub_render::{Body, Head, Header, NotAStub, Options, Stub, render};
+use toolstub_render::{
+    Body, Head, Header, NotAStub, Options, ReadBack, Stub, chars_once_stored, render,
+};
 
 fn synopsis() -> Synopsis {
     Synopsis {
@@ -28,6 +30,7 @@ fn receipt(synopsis: Synopsis, tool_name: &str, not_stored_bytes: u64) -> Receip
         session_id: "agent:1".to_owned(),
         message_id: String::new(),
         event_id: None,
+        event_index: None,
         tool_id: "call/1".to_owned(),
         tool_name: tool_name.to_owned(),
         agent_id: None,
@@ -103,6 +106,31 @@ fn a_head_says_what_part_of_the_whole_it_is() {
     let head = Head::new(lines.as_bytes(), 3, 2000, 48_300, 1200);
     let options = Options { tool_prefix: "my_" };
     insta::assert_snapshot!(render(&header, &Body::Head(&head), &options));
+}
+
+#[test]
+fn a_read_back_says_what_was_read() {
+    let header = Header::stored(&receipt(synopsis(), "read_file", 0), Reason::SourceRead);
+    let unit = OffsetUnit::UnicodeCodePoint;
+    let range = ReadBack::Range { offset: 20_000, limit: 25_000, unit };
+    let synopsis = synopsis();
+    let stub = |part| render(&header, &Body::ReadBack(&synopsis, part), &Options::default());
+    insta::assert_snapshot!(stub(range));
+    insta::assert_snapshot!(stub(ReadBack::Part));
+}
+
+#[test]
+fn a_stub_is_measured_before_there_is_one() {
+    let (synopsis, options) = (synopsis(), Options::default());
+    for cut in [0, 512] {
+        let receipt = receipt(synopsis.clone(), "read_file", cut);
+        let stub = typed(&Header::stored(&receipt, Reason::TurnBudget), &synopsis);
+        let header =
+            Header::unstored("read_file", Kind::Json, 48_210, 2000).with_not_stored_bytes(cut);
+        let (reference, body) = (receipt.reference(), Body::Synopsis(&synopsis));
+        let chars = chars_once_stored(&header, reference, Reason::TurnBudget, &body, &options);
+        assert_eq!(chars, stub.chars().count() as u64);
+    }
 }
 
 #[test]

@@ -58,10 +58,10 @@ pub(crate) fn is_unreachable(error: &object_store::Error) -> bool {
 
 /// The error of the operating system inside an error, whose text repeats it; else its text.
 fn plain(error: object_store::Error) -> BoxError {
-    let code = links(&error).find_map(|link| link.downcast_ref::<io::Error>()?.raw_os_error());
+    let code = links(&error).find_map(|link| link.downcast_ref().and_then(io::Error::raw_os_error));
     match code {
         Some(code) => io::Error::from_raw_os_error(code).into(),
-        None if links(&error).any(|link| link.is::<io::Error>()) => error.into(),
+        None if links(&error).any(<dyn Error>::is::<io::Error>) => error.into(),
         // Its text has those of its sources in it.
         None => Told(text::clean(&error.to_string(), TOLD)).into(),
     }

@@ -4,7 +4,7 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use toolstub_core::{Metadata, Ref};
+use toolstub_core::{Metadata, Receipt, Ref};
 
 use crate::index::{BLOCK, BlockIndex};
 use crate::record::{MAX_RECORD, Record, Unreadable};
@@ -34,6 +34,12 @@ impl ResultStore {
     pub async fn metadata(&self, reference: &Ref) -> Result<Metadata, StoreError> {
         let record = self.record(reference).await?;
         record.map(|record| record.metadata).ok_or_else(|| StoreError::not_found(reference))
+    }
+
+    /// The proof that a result can be read back, for one that was written earlier.
+    pub async fn receipt(&self, reference: &Ref) -> Result<Receipt, StoreError> {
+        let metadata = self.metadata(reference).await?;
+        Ok(Receipt::committed(reference.clone(), metadata, true))
     }
 
     /// The record of a result; `None` where none is committed.

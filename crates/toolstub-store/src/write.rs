@@ -24,6 +24,8 @@ pub struct WriteRequest {
     pub session: SessionId,
     /// The event that the result belongs to, if it lives with one.
     pub event: Option<EventId>,
+    /// The result's number among those of its event, from 0, if the host numbers them.
+    pub event_index: Option<u64>,
     /// The id of the tool call.
     pub tool_id: String,
     /// The tool's name.
@@ -52,6 +54,7 @@ impl WriteRequest {
         Self {
             session,
             event: None,
+            event_index: None,
             tool_id: String::new(),
             tool_name: String::new(),
             message_id: String::new(),
@@ -72,6 +75,7 @@ impl WriteRequest {
             session_id: self.session.to_string(),
             message_id: self.message_id,
             event_id: self.event.map(|event| event.to_string()),
+            event_index: self.event_index,
             tool_id: self.tool_id,
             tool_name: self.tool_name,
             agent_id: self.agent_id,

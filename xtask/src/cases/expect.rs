@@ -3,6 +3,7 @@
 mod answers;
 mod facts;
 mod stub;
+mod turn;
 
 use serde_json::{Map, Value};
 
@@ -150,6 +151,10 @@ fn outcome(word: &str, done: &Done) -> Option<bool> {
         "no_hits" => {
             matches!(&done.answer, Ok(Answer::Found { searched, .. }) if searched.matches.is_empty())
         }
+        "externalized_and_readable" | "inline_unchanged" => match &done.answer {
+            Ok(Answer::Turned(turned)) => return turn::outcome(word, turned),
+            _ => false,
+        },
         _ => return None,
     };
     Some(holds)
@@ -183,6 +188,7 @@ mod tests {
             results: std::collections::BTreeMap::new(),
             limit: None,
             sessions: Vec::new(),
+            conversations: std::collections::BTreeMap::new(),
             last: None,
         };
         assert_eq!(judge(block.as_object().unwrap(), done, &state), failures);

@@ -4,6 +4,7 @@ pub(super) mod describe;
 pub(super) mod disk;
 pub(super) mod fresh;
 pub(super) mod retrieve;
+pub(super) mod turn;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,8 +15,6 @@ use toolstub_store::{Piece, Searched, StoreError};
 use super::run::State;
 use super::subject::Said;
 
-/// Operations that are in the vocabulary and do not exist yet.
-const NOT_YET: [&str; 2] = ["turn", "reapply"];
 /// Fields that every step may have.
 const EVERYWHERE: [&str; 5] = ["op", "expect", "should", "seed", "note"];
 
@@ -64,6 +63,8 @@ pub(super) enum Answer {
     Disk { outside_root: Vec<String>, longest_name: usize },
     /// Of a repetition: whether all stubs are the same.
     Repeated { alike: bool },
+    /// Of a turn, or of the policy going over a conversation again.
+    Turned(Box<turn::Turned>),
     /// Of something that has no answer.
     Nothing,
 }
@@ -127,7 +128,8 @@ pub(super) fn run(
         "files" => disk::files(&fields, state),
         "fs_fault" => disk::fs_fault(&fields, state),
         "repeat_fresh" => fresh::repeat(&fields, state),
-        name if NOT_YET.contains(&name) => return Outcome::NotYet(name.to_owned()),
+        "turn" => turn::turn(&fields, state),
+        "reapply" => turn::reapply(&fields, state),
         name => return Outcome::Misread(format!("unknown operation `{name}`")),
     };
     outcome.unwrap_or_else(Outcome::Misread)

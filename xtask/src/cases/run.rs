@@ -12,6 +12,7 @@ use super::case::{Case, max_seconds};
 use super::content::Sources;
 use super::expect::judge;
 use super::limit::FileSizeLimit;
+use super::operations::turn::Conversations;
 use super::operations::{self, Done, Outcome};
 use super::rss;
 use super::subject::{Said, Subject};
@@ -33,6 +34,8 @@ pub(super) struct State {
     pub(super) limit: Option<FileSizeLimit>,
     /// The sessions that were written to.
     pub(super) sessions: Vec<String>,
+    /// The messages of the sessions that had turns.
+    pub(super) conversations: Conversations,
     /// The last step that described a content, for it to be repeated.
     pub(super) last: Option<Map<String, Value>>,
 }
@@ -70,6 +73,7 @@ pub(super) fn run(case: &Case, folder: &Path) -> anyhow::Result<Verdicts> {
         results: BTreeMap::new(),
         limit: None,
         sessions: Vec::new(),
+        conversations: Conversations::new(),
         last: None,
     };
     let (mut must, mut should) = (Vec::new(), Vec::new());

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use tokio::runtime::{Builder, Runtime};
 use toolstub_core::{Kind, Metadata, Reason, Receipt, Ref, SessionId, Synopsis};
 use toolstub_render::{Body, Header, render};
+use toolstub_session::{Config, Context, Session, Shape};
 use toolstub_store::{
     DEFAULT_HARD_CAP, ListRequest, MemoryBackend, Piece, ReadRequest, ResultStore, SearchRequest,
     Searched, StoreError, WriteRequest,
@@ -92,6 +93,33 @@ impl Subject {
         let stub =
             render(&header, &Body::Synopsis(&synopsis), &toolstub_render::Options::default());
         Ok(Said { kind, synopsis, stub, receipt: Some(receipt) })
+    }
+
+    /// Runs the session's policy over messages.
+    pub(super) fn converse(
+        &self,
+        session: &str,
+        config: &Config,
+        messages: &str,
+        shape: Shape,
+        context: &Context,
+    ) -> Result<String, String> {
+        let id = SessionId::new(session).map_err(|error| error.to_string())?;
+        let session = Session::new(self.store.clone(), id, config.clone());
+        let done = session.externalize_json(shape, messages, context);
+        let done = self.runtime.block_on(done).map_err(anyhow::Error::new);
+        done.map(|done| done.messages).map_err(|error| format!("{error:#}"))
+    }
+
+    /// What was said of something stored, in the stub that stands for it, and the whole of it.
+    pub(super) fn said(&self, reference: &str, stub: &str) -> Result<(Said, Vec<u8>), StoreError> {
+        let reference: Ref = reference.parse()?;
+        let receipt = self.runtime.block_on(self.store.receipt(&reference))?;
+        let whole = self.runtime.block_on(self.store.read(&reference, &whole()))?;
+        let synopsis = receipt.metadata().synopsis.clone();
+        let kind = synopsis.kind;
+        let said = Said { kind, synopsis, stub: stub.to_owned(), receipt: Some(receipt) };
+        Ok((said, whole.bytes.to_vec()))
     }
 
     pub(super) fn read(&self, place: &Place, request: &ReadRequest) -> Result<Piece, StoreError> {

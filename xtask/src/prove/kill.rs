@@ -53,7 +53,7 @@ pub(super) fn run(
 struct Clock {
     smallest: Duration,
     per_byte: f64,
-    /// How much longer than measured at first a put takes by now: other work comes and goes.
+    /// How much longer than measured at first a put seems to take: other work comes and goes.
     pace: f64,
 }
 
@@ -77,10 +77,10 @@ impl Clock {
         (self.smallest.as_secs_f64() + self.per_byte * size as f64) * self.pace
     }
 
-    /// Learns from a put that came to its end.
-    fn learn(&mut self, size: usize, took: Duration) {
-        let pace = self.pace * took.as_secs_f64() / self.whole(size);
-        self.pace = (self.pace * 0.9 + pace * 0.1).clamp(0.05, 20.0);
+    /// Keeps pace: of the processes, about half are to be killed.
+    fn learn(&mut self, killed: bool) {
+        let step = if killed { 1.04 } else { 0.96 };
+        self.pace = (self.pace * step).clamp(0.05, 20.0);
     }
 
     /// A moment in the life of a put: soon after its start, around its end, or any.
@@ -159,12 +159,10 @@ impl Proof {
             let begun = Instant::now();
             running.push((self.subject.begin_put(&content)?, begun, moment));
         }
-        for (ended, took) in kill_each(running)? {
-            if let Some(took) = took {
-                clock.learn(recipe.1, took);
-            }
+        for ended in kill_each(running)? {
             let acknowledged = ended.acknowledged();
             let killed = ended.status.signal() == Some(9);
+            clock.learn(killed);
             self.killed += usize::from(killed);
             self.ended += usize::from(!killed);
             self.killed_but_acknowledged += usize::from(killed && acknowledged.is_some());
@@ -268,27 +266,22 @@ impl Proof {
     }
 }
 
-/// Kills each process at its moment after its start; how each ended, and when if by itself.
-fn kill_each(
-    mut running: Vec<(Running, Instant, Duration)>,
-) -> anyhow::Result<Vec<(Ended, Option<Duration>)>> {
-    // `None` while it runs, then whether it ended by itself, and after what time.
-    let mut ends: Vec<Option<Option<Duration>>> = vec![None; running.len()];
-    while ends.iter().any(Option::is_none) {
-        for ((running, begun, moment), end) in running.iter_mut().zip(&mut ends) {
-            let age = begun.elapsed();
-            if end.is_some() {
+/// Kills each process at its moment after its start, and returns how each ended.
+fn kill_each(mut running: Vec<(Running, Instant, Duration)>) -> anyhow::Result<Vec<Ended>> {
+    let mut over = vec![false; running.len()];
+    while over.contains(&false) {
+        for ((running, begun, moment), over) in running.iter_mut().zip(&mut over) {
+            if *over {
                 continue;
             }
             if running.has_ended()? {
-                *end = Some(Some(age));
-            } else if age >= *moment {
+                *over = true;
+            } else if begun.elapsed() >= *moment {
                 running.kill()?;
-                *end = Some(None);
+                *over = true;
             }
         }
         std::thread::sleep(Duration::from_micros(300));
     }
-    let ended = running.into_iter().zip(ends);
-    ended.map(|((running, ..), end)| Ok((running.end()?, end.flatten()))).collect()
+    running.into_iter().map(|(running, ..)| running.end()).collect()
 }

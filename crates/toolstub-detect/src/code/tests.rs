@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::language::Language;
 use super::{Code, outline_of, scan};
 use crate::census::Census;
+use crate::content::tests::Pieces;
 
 fn scanned(source: &str) -> Option<Code> {
     scan_bytes(source.as_bytes())
@@ -592,4 +593,16 @@ fn a_macro_alone_on_its_line_belongs_to_no_declaration() {
         &["a.h"],
         &["struct block", "extern int f"],
     );
+}
+
+#[test]
+fn a_long_source_is_walked_in_parts_that_begin_with_declarations() {
+    let body = "    let x = \"a line of code\";\n\n".repeat(4000);
+    let source: String = (0..150).map(|i| format!("fn f{i}() {{\n{body}}}\n\n")).collect();
+    assert!(source.len() > 2 * super::PART_BYTES);
+    let code = outlined(source.as_bytes(), Language::Rust);
+    assert_eq!(code.symbol_count, 150);
+    let mut pieces = Pieces::new(source.as_bytes(), &[100_000, 7]);
+    let Ok(in_pieces) = outline_of(&mut pieces, 0, source.len() as u64, Language::Rust);
+    assert_eq!(in_pieces, code);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolstub_store::Searched;
 
-use super::{Held, facts, stub};
+use super::{Held, facts, stub, turn};
 use crate::cases::operations::Answer;
 use crate::cases::run::State;
 use crate::cases::subject::Said;
@@ -51,7 +51,7 @@ const WORDS: [&str; 38] = [
 ];
 
 pub(super) fn is_known(word: &str) -> bool {
-    WORDS.contains(&word)
+    WORDS.contains(&word) || turn::is_known(word)
 }
 
 pub(super) fn hold(word: &str, wanted: &Value, answer: &Answer, state: &State) -> Held {
@@ -103,6 +103,7 @@ pub(super) fn hold(word: &str, wanted: &Value, answer: &Answer, state: &State) -
             "identical_stub_bytes" => Held::same(word, wanted, &json!(alike)),
             _ => Held::Unknown,
         },
+        Answer::Turned(turned) => turn::hold(word, wanted, turned),
         Answer::Nothing => Held::Unknown,
     }
 }

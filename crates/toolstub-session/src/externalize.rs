@@ -1,0 +1,417 @@
+//! Carrying a plan out: the originals are stored, stubs take their places.
+
+use std::collections::BTreeMap;
+
+use futures::StreamExt as _;
+use toolstub_core::{EventId, Reason, Receipt, Ref, Sha256, ToolResultId, utf8};
+use toolstub_render::ReadBack;
+use toolstub_store::{StoreError, WriteRequest};
+
+use crate::config::FailureMode;
+use crate::describe::{Draft, read_back_stub};
+use crate::error::chain;
+use crate::policy::{Plan, Role, Size, plan};
+use crate::read_back::{Target, read_back};
+use crate::turn::{
+    Call, Externalized, Outcome, Owner, Replacement, Source, Standing, ToolResult, Turn,
+};
+use crate::{Session, SessionError, ToolResultHandle};
+
+/// How many originals of a turn are written at once.
+const WRITES: usize = 8;
+/// The longest tool name in an error, in characters.
+const MAX_TOOL_NAME: usize = 200;
+
+/// What is known of a result before anything is decided.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    /// The original that a retrieval tool read it from.
+    source: Option<(Receipt, ReadBack)>,
+    /// It is left alone.
+    settled: bool,
+    /// Why it is left alone, where the store could not tell what it is.
+    error: Option<String>,
+}
+
+/// A result that is to be stored.
+#[derive(Debug)]
+struct Job {
+    index: usize,
+    reason: Reason,
+    draft: Draft,
+    /// Its number among the results of its event.
+    number: Option<u64>,
+}
+
+impl Session {
+    /// Puts what is too large of a turn out of the context.
+    ///
+    /// What happens where an original cannot be stored is up to the configuration's failure mode.
+    /// With `reject`, what was stored before the failure stays stored, and a second try finds it.
+    pub async fn externalize(&self, turn: &Turn) -> Result<Externalized, SessionError> {
+        let (event, is_new) = match &turn.owner {
+            Owner::Session => (None, false),
+            Owner::Event(event) => (Some(event.clone()), false),
+            Owner::NewEvent => (Some(self.host().new_event_id()), true),
+        };
+        let chars: Vec<u64> =
+            turn.results.iter().map(|result| utf8::count_chars(&result.content)).collect();
+        let known = self.learn(turn, &chars).await?;
+        let (plan, mut jobs) = self.prepare(turn, &chars, &known, event.as_ref()).await?;
+
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(known.len());
+        for (index, known) in known.into_iter().enumerate() {
+            let stub = match (&known.source, plan.choices[index]) {
+                (Some((receipt, part)), Some(Reason::SourceRead)) => {
+                    let stub = read_back_stub(receipt, *part, self.config());
+                    let source = Source { reference: receipt.reference().clone(), part: *part };
+                    Some(Replacement::read_back(stub, source, chars[index]))
+                }
+                _ => None,
+            };
+            let kept = Outcome::Kept { error: known.error };
+            outcomes.push(stub.map_or(kept, |stub| Outcome::Replaced(Box::new(stub))));
+        }
+
+        // Held until everything is written, so that no number is given away twice.
+        let _numbering = match &event {
+            Some(_) => Some(self.numbering.lock().await),
+            None => None,
+        };
+        let failure = match &event {
+            Some(event) if !jobs.is_empty() => {
+                self.give_numbers(turn, event, is_new, &mut jobs).await.err()
+            }
+            _ => None,
+        };
+        match failure {
+            None => {
+                let write = |job| self.write(turn, job, &plan, event.as_ref());
+                // Collected first: a stream of borrowing closures is not `Send`.
+                let writes: Vec<_> = jobs.into_iter().map(write).collect();
+                let mut writes = futures::stream::iter(writes).buffered(WRITES);
+                while let Some((job, written)) = writes.next().await {
+                    let chars = chars[job.index];
+                    outcomes[job.index] = match written {
+                        Ok(receipt) => self.stored(&job, &receipt, chars),
+                        Err(error) => self.failed(turn, &job, &plan, chars, error)?,
+                    };
+                }
+            }
+            Some(SessionError::Store(error)) => {
+                // Without numbers nothing is written; what failed is told of each.
+                let told = chain(&error);
+                self.reject(turn.results.first(), error)?;
+                for job in jobs {
+                    outcomes[job.index] =
+                        self.given_up(turn, &job, &plan, chars[job.index], told.clone());
+                }
+            }
+            Some(error) => return Err(error),
+        }
+        Ok(Externalized {
+            outcomes,
+            event,
+            group_id: turn.id.clone(),
+            group_original_chars: plan.group_original_chars,
+            group_budget_chars: self.config().assistant_turn_inline_budget_chars,
+        })
+    }
+
+    /// Stores a result for an event whatever its size, and leaves a stub with a handle.
+    ///
+    /// It can be read at once, though the event itself be saved later or never; it goes with
+    /// [`purge_event`](Self::purge_event). Without an event, one is made: the handle names it.
+    pub async fn register(
+        &self,
+        event: Option<EventId>,
+        result: &ToolResult,
+    ) -> Result<Replacement, SessionError> {
+        let is_new = event.is_none();
+        let event = event.unwrap_or_else(|| self.host().new_event_id());
+        let (content, mime) = (result.content.clone(), result.mime_type.clone());
+        let chars = utf8::count_chars(&content);
+        let config = self.shared_config();
+        let preview_chars = config.preview_chars;
+        let draft = off_thread(move || Draft::new(&content, mime.as_deref(), &config)).await?;
+        let turn = Turn { results: vec![result.clone()], ..Turn::default() };
+        let plan = Plan {
+            choices: vec![Some(Reason::Requested)],
+            preview_chars,
+            group_original_chars: chars,
+        };
+        let _numbering = self.numbering.lock().await;
+        let mut jobs = [Job { index: 0, reason: Reason::Requested, draft, number: None }];
+        self.give_numbers(&turn, &event, is_new, &mut jobs).await?;
+        let [job] = jobs;
+        let (job, written) = self.write(&turn, job, &plan, Some(&event)).await;
+        Ok(self.replacement(&job, &written?, chars))
+    }
+
+    /// Finds out which results are read-backs, and which are stubs though no field says so.
+    ///
+    /// The store is asked about those only that a rule can choose.
+    async fn learn(&self, turn: &Turn, chars: &[u64]) -> Result<Vec<Known>, SessionError> {
+        let config = self.config();
+        let all = chars.iter().fold(0, |sum: u64, &chars| sum.saturating_add(chars));
+        let crowded = all >= config.assistant_turn_inline_budget_chars;
+        let mut known = vec![Known::default(); chars.len()];
+        if !config.enabled {
+            return Ok(known);
+        }
+        for ((result, known), &chars) in turn.results.iter().zip(&mut known).zip(chars) {
+            let is_raw = matches!(result.standing, Standing::Raw | Standing::Untold);
+            let over = chars > config.threshold_chars;
+            if !is_raw || !(over || crowded) {
+                continue;
+            }
+            if result.standing == Standing::Untold
+                && !over
+                && let Ok(text) = std::str::from_utf8(&result.content)
+            {
+                // Where the store cannot tell, to leave a text as it is loses nothing.
+                known.settled = self.is_own_stub(text, &result.call).await.unwrap_or(true);
+            }
+            match self.source(result).await {
+                Ok(source) => known.source = source,
+                Err(SessionError::Store(error)) => {
+                    known.error = Some(chain(&error));
+                    self.reject(Some(result), error)?;
+                    known.settled = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(known)
+    }
+
+    /// What a retrieval tool read; `None` where it was no such tool, or read nothing that there is.
+    async fn source(
+        &self,
+        result: &ToolResult,
+    ) -> Result<Option<(Receipt, ReadBack)>, SessionError> {
+        let default_limit = self.config().default_read_chars();
+        let Some(call) = read_back(&result.call, self.id(), default_limit) else { return Ok(None) };
+        let reference = match call.target {
+            Target::Reference(reference) => reference,
+            Target::Handle(handle) => match self.resolve(&handle).await {
+                Ok(reference) => reference,
+                Err(SessionError::NoSuchIndex { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            },
+        };
+        match self.store().receipt(&reference).await {
+            Ok(receipt) => Ok(Some((receipt, call.part))),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Plans, and drafts what the plan needs: whatever takes time and waits for nobody.
+    async fn prepare(
+        &self,
+        turn: &Turn,
+        chars: &[u64],
+        known: &[Known],
+        event: Option<&EventId>,
+    ) -> Result<(Plan, Vec<Job>), SessionError> {
+        let size = |((result, known), &chars): ((&ToolResult, &Known), &u64)| Size {
+            inline_chars: chars,
+            original_chars: match result.standing {
+                Standing::Externalized { original_chars } => original_chars,
+                _ => chars,
+            },
+            role: match result.standing {
+                Standing::Raw | Standing::Untold if known.settled => Role::Settled,
+                Standing::Raw | Standing::Untold if known.source.is_some() => Role::ReadBack,
+                Standing::Raw | Standing::Untold => Role::Open,
+                Standing::Settled | Standing::Externalized { .. } => Role::Settled,
+            },
+        };
+        let sizes: Vec<Size> = turn.results.iter().zip(known).zip(chars).map(size).collect();
+        let config = self.shared_config();
+        let results = turn.results.clone();
+        let sources: Vec<_> = known.iter().map(|known| known.source.clone()).collect();
+        let (session, event) = (self.id().clone(), event.cloned());
+        off_thread(move || {
+            let mut drafts: BTreeMap<usize, Draft> = BTreeMap::new();
+            let plan = plan(&sizes, &config, |index| {
+                if let Some((receipt, part)) = &sources[index] {
+                    return read_back_stub(receipt, *part, &config).chars().count() as u64;
+                }
+                let ToolResult { call, content, mime_type, .. } = &results[index];
+                let draft = Draft::new(content, mime_type.as_deref(), &config);
+                // The digest is not in the stub's length: every ref of the call is as long.
+                let id = ToolResultId::for_content(Some(&call.id), &Sha256::from_bytes([0; 32]));
+                let reference = Ref::in_event(session.clone(), event.clone(), id);
+                let chars = draft.stub_chars(&call.name, &reference, &config);
+                drafts.insert(index, draft);
+                chars
+            });
+            let job = |(index, draft)| {
+                let reason = plan.choices[index]?;
+                Some(Job { index, reason, draft, number: None })
+            };
+            let jobs = drafts.into_iter().filter_map(job).collect();
+            (plan, jobs)
+        })
+        .await
+    }
+
+    /// Numbers what is to be stored for an event. What is stored already keeps its number.
+    async fn give_numbers(
+        &self,
+        turn: &Turn,
+        event: &EventId,
+        is_new: bool,
+        jobs: &mut [Job],
+    ) -> Result<(), SessionError> {
+        let stored = if is_new { BTreeMap::new() } else { self.numbered(event).await? };
+        let mut free = stored.keys().next_back().map_or(0, |last| last + 1);
+        let by_id =
+            |(number, record): (u64, toolstub_core::Metadata)| (record.tool_result_id, number);
+        let mut numbers: BTreeMap<String, u64> = stored.into_iter().map(by_id).collect();
+        for job in jobs {
+            let id = job.draft.original.id(&turn.results[job.index].call.id).to_string();
+            job.number = Some(*numbers.entry(id).or_insert_with(|| {
+                free += 1;
+                free - 1
+            }));
+        }
+        Ok(())
+    }
+
+    async fn write(
+        &self,
+        turn: &Turn,
+        job: Job,
+        plan: &Plan,
+        event: Option<&EventId>,
+    ) -> (Job, Result<Receipt, StoreError>) {
+        let ToolResult { call, mime_type, .. } = &turn.results[job.index];
+        let identity = self.identity().clone();
+        let request = WriteRequest {
+            event: event.cloned(),
+            event_index: job.number,
+            tool_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            message_id: turn.message_id.clone(),
+            agent_id: identity.agent_id,
+            user_id: identity.user_id,
+            peer_id: identity.peer_id,
+            mime_type: mime_type.clone(),
+            preview_chars: plan.preview_chars.max(0).unsigned_abs(),
+            ..WriteRequest::new(
+                self.id().clone(),
+                job.draft.synopsis(plan.preview_chars),
+                self.host().now(),
+            )
+        };
+        let written = self.store().write(&job.draft.original, request).await;
+        (job, written)
+    }
+
+    fn stored(&self, job: &Job, receipt: &Receipt, chars: u64) -> Outcome {
+        let replacement = self.replacement(job, receipt, chars);
+        // The record may be that of an earlier write, which had more to say.
+        if replacement.stub_chars() < chars {
+            Outcome::Replaced(Box::new(replacement))
+        } else {
+            Outcome::Kept { error: None }
+        }
+    }
+
+    fn replacement(&self, job: &Job, receipt: &Receipt, chars: u64) -> Replacement {
+        let reference = receipt.reference().clone();
+        let event = reference.event().cloned();
+        let handle = event.zip(job.number);
+        Replacement {
+            stub: job.draft.stored_stub(receipt, job.reason, self.config()),
+            reason: job.reason,
+            reference: Some(reference),
+            handle: handle.map(|(event_id, index)| ToolResultHandle::Event { event_id, index }),
+            original_chars: chars,
+            sha256: Some(receipt.metadata().sha256),
+            source: None,
+            error: None,
+        }
+    }
+
+    fn failed(
+        &self,
+        turn: &Turn,
+        job: &Job,
+        plan: &Plan,
+        chars: u64,
+        error: StoreError,
+    ) -> Result<Outcome, SessionError> {
+        let told = chain(&error);
+        self.reject(turn.results.get(job.index), error)?;
+        Ok(self.given_up(turn, job, plan, chars, told))
+    }
+
+    /// What becomes of a result that could not be stored.
+    fn given_up(&self, turn: &Turn, job: &Job, plan: &Plan, chars: u64, told: String) -> Outcome {
+        let Call { id, name, .. } = &turn.results[job.index].call;
+        tracing::warn!(session = %self.id(), tool_id = id, tool_name = name, error = told,
+            "an original was not stored");
+        if self.config().failure_mode == FailureMode::PreviewOnly {
+            let (reason, preview_chars) = (job.reason, plan.preview_chars);
+            let replacement = Replacement {
+                stub: job.draft.failed_stub(name, reason, preview_chars, self.config()),
+                reason,
+                reference: None,
+                handle: None,
+                original_chars: chars,
+                sha256: Some(job.draft.original.sha256()),
+                source: None,
+                error: Some(told.clone()),
+            };
+            if replacement.stub_chars() < chars {
+                return Outcome::Replaced(Box::new(replacement));
+            }
+        }
+        Outcome::Kept { error: Some(told) }
+    }
+
+    /// Ends the work where failures are to be rejected.
+    fn reject(&self, result: Option<&ToolResult>, source: StoreError) -> Result<(), SessionError> {
+        if self.config().failure_mode != FailureMode::Reject {
+            return Ok(());
+        }
+        let tool_name = result.map_or("", |result| result.call.name.as_str());
+        let tool_name = toolstub_core::text::clean(tool_name, MAX_TOOL_NAME);
+        Err(SessionError::Rejected { tool_name, source })
+    }
+}
+
+impl Replacement {
+    fn read_back(stub: String, source: Source, original_chars: u64) -> Self {
+        Self {
+            stub,
+            reason: Reason::SourceRead,
+            reference: Some(source.reference.clone()),
+            handle: None,
+            original_chars,
+            sha256: None,
+            source: Some(source),
+            error: None,
+        }
+    }
+
+    /// The stub's length in characters.
+    pub fn stub_chars(&self) -> u64 {
+        self.stub.chars().count() as u64
+    }
+}
+
+/// Runs what takes time where it stops nobody.
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, SessionError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done),
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(SessionError::Interrupted),
+    }
+}

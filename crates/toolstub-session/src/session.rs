@@ -1,0 +1,100 @@
+//! A session: its store, its configuration and its host.
+
+use std::sync::Arc;
+
+use futures::lock::Mutex;
+use toolstub_core::SessionId;
+use toolstub_store::{ResultStore, SessionStore};
+
+use crate::host::{Host, SystemHost};
+use crate::{Config, SessionError};
+
+/// A conversation whose oversized tool results are kept outside of it.
+///
+/// A clone is the same session. Results of one event are numbered by one session object and its
+/// clones at a time: where two register results for one event at once, in two processes, both are
+/// kept and readable, and a number may change hands.
+#[derive(Debug, Clone)]
+pub struct Session {
+    store: ResultStore,
+    id: SessionId,
+    config: Arc<Config>,
+    host: Arc<dyn Host>,
+    identity: Identity,
+    pub(crate) numbering: Arc<Mutex<()>>,
+}
+
+/// On whose behalf the tools run, as it is recorded with what is stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The agent.
+    pub agent_id: Option<String>,
+    /// The user.
+    pub user_id: Option<String>,
+    /// The peer in a conversation of several.
+    pub peer_id: Option<String>,
+}
+
+impl Session {
+    /// A session in a store.
+    pub fn new(store: ResultStore, id: SessionId, config: Config) -> Self {
+        Self {
+            store,
+            id,
+            config: Arc::new(config),
+            host: Arc::new(SystemHost::default()),
+            identity: Identity::default(),
+            numbering: Arc::default(),
+        }
+    }
+
+    /// Takes times and ids from a host.
+    #[must_use]
+    pub fn with_host(mut self, host: Arc<dyn Host>) -> Self {
+        self.host = host;
+        self
+    }
+
+    /// Records on whose behalf the tools run.
+    #[must_use]
+    pub fn with_identity(mut self, identity: Identity) -> Self {
+        self.identity = identity;
+        self
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The results of this session: read, search, list, delete, purge.
+    pub fn results(&self) -> SessionStore {
+        self.store.session(self.id.clone())
+    }
+
+    /// Whether there is anything to read back: a host offers the retrieval tools only then.
+    pub async fn has_stored_results(&self) -> Result<bool, SessionError> {
+        Ok(self.store.has_results(&self.id).await?)
+    }
+
+    pub(crate) fn store(&self) -> &ResultStore {
+        &self.store
+    }
+
+    pub(crate) fn shared_config(&self) -> Arc<Config> {
+        Arc::clone(&self.config)
+    }
+
+    pub(crate) fn host(&self) -> &dyn Host {
+        self.host.as_ref()
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+}
