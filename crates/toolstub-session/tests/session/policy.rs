@@ -42,7 +42,7 @@ fn model(results: &[Given], config: &Config) -> (Vec<Option<Reason>>, i64) {
         let Some(index) = largest else { break };
         chosen[index] = why(index, Reason::TurnBudget);
     }
-    let count = chosen.iter().filter(|choice| choice.is_some()).map(|_| 1_i64).sum();
+    let count: i64 = chosen.iter().filter(|choice| choice.is_some()).map(|_| 1_i64).sum();
     let preview = match count {
         0 => config.preview_chars,
         n => config
