@@ -19,7 +19,8 @@ const TAIL: usize = 4 * MAX_CHAR;
 /// A content on its way into a store, piece by piece.
 ///
 /// Up to 8 MiB are held in memory; what is larger goes into a spool of the backend's. What was
-/// taken in is gone when this is dropped unfinished.
+/// taken in is gone when this is dropped unfinished. [`Original::body`] shows how it is read back to
+/// be described.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
