@@ -177,8 +177,11 @@ async fn fail(work: Work, content: &Original, fault: Fault, nth: usize, lasting:
 
     let seen = world.check_what_is_seen(&told).await;
     let expected = match (work, &done) {
-        (Work::Put, Ok(())) | (Work::Read | Work::Search | Work::List, _) => 2..=2,
-        (Work::PutAgain | Work::Verify | Work::Collect, _) => 2..=2,
+        (Work::Put, Ok(()))
+        | (
+            Work::PutAgain | Work::Read | Work::Search | Work::List | Work::Verify | Work::Collect,
+            _,
+        ) => 2..=2,
         (Work::Put | Work::Delete, Err(_)) => 1..=2,
         (Work::Delete, Ok(())) => 1..=1,
         (Work::Purge, Err(_)) => 0..=2,

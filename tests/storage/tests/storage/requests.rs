@@ -182,7 +182,7 @@ async fn sessions(fake: &FakeS3, store: &ResultStore, rows: &mut Vec<Row>) {
         let content = original(format!("result {number}"));
         last = Some(write(&written, &format!("call_{number:05}"), &content).await);
     }
-    copy(&*memory, fake).await;
+    copy(&memory, fake).await;
 
     let listed = store.list(&session(), &ListRequest::default()).await.unwrap();
     assert!(listed.records.len() == 50 && listed.next_cursor.is_some());
