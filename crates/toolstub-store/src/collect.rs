@@ -66,7 +66,9 @@ impl ResultStore {
             }
             for (name, head) in due {
                 let Ok(key) = layout::sessions().join(name) else { continue };
-                if self.is_committed_by_now(name).await? {
+                if self.is_committed_by_now(name).await?
+                    || !self.is_still_due(&key, request).await?
+                {
                     continue;
                 }
                 if !request.dry_run {
@@ -113,6 +115,16 @@ impl ResultStore {
                 Some(last) if page.more => after = Some(last.marker()),
                 _ => return Ok(()),
             }
+        }
+    }
+
+    /// Whether an object is still as old as it was listed: a writer may have written it again.
+    async fn is_still_due(&self, key: &Key, request: &CollectRequest) -> Result<bool, StoreError> {
+        match self.backend.head(key).await {
+            Ok(head) => Ok(request.is_due(head)),
+            // It is to be removed whatever it is, or is gone.
+            Err(BackendError::NotFound { .. } | BackendError::Misplaced { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
         }
     }
 

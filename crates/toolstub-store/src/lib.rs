@@ -73,7 +73,7 @@ pub use probe::{Check, CheckStatus};
 pub use read::{DEFAULT_READ_LIMIT, Piece, ReadAnswer, ReadRequest};
 pub use remove::Removed;
 pub use search::{Match, SearchMode, SearchRequest, Searched};
-pub use select::{Selection, Selector};
+pub use select::{Located, Selection, Selector};
 pub use session::SessionStore;
 pub use stats::{Stats, Tally};
 pub use store::ResultStore;

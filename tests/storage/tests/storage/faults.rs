@@ -177,12 +177,15 @@ async fn fail(work: Work, content: &Original, fault: Fault, nth: usize, lasting:
 
     let seen = world.check_what_is_seen(&told).await;
     let expected = match (work, &done) {
+        (Work::Put, Ok(()))
+        | (
+            Work::PutAgain | Work::Read | Work::Search | Work::List | Work::Verify | Work::Collect,
+            _,
+        ) => 2..=2,
         (Work::Put | Work::Delete, Err(_)) => 1..=2,
         (Work::Delete, Ok(())) => 1..=1,
         (Work::Purge, Err(_)) => 0..=2,
         (Work::Purge, Ok(())) => 0..=0,
-        // What only looks, or repeats, changes nothing.
-        _ => 2..=2,
     };
     assert!(expected.contains(&seen), "{told}: {seen} results");
 
@@ -201,11 +204,16 @@ async fn fail(work: Work, content: &Original, fault: Fault, nth: usize, lasting:
         "{told}: {:?}",
         world.fake.keys()
     );
-    // An upload whose beginning went wrong has an id that nobody knows.
+    // An upload whose beginning went wrong has an id that nobody knows. Where answers are waited
+    // for but a moment, a busy machine misses others too.
     let requests = world.fake.requests();
     let begun = requests.iter().filter(|one| one.operation == Operation::Begin);
     let unknown = begun.filter(|one| one.fault.is_some()).count();
-    assert!(lasting || world.fake.open_uploads() <= unknown, "{told}: an upload is left open");
+    let hangs = matches!(fault, Fault::HangBefore | Fault::HangAfter);
+    assert!(
+        lasting || hangs || world.fake.open_uploads() <= unknown,
+        "{told}: an upload is left open"
+    );
     true
 }
 
