@@ -20,6 +20,7 @@ use toolstub_store::{
     Backend, BackendError, Body, Created, Head, Key, ListOptions, ListPage, Ranged, SpoolWriter,
 };
 
+use crate::object::create_in_steps;
 use crate::{ObjectBackend, OpenError, OpenOptions};
 use folder::{Folder, How};
 
@@ -107,14 +108,8 @@ impl Backend for LocalBackend {
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
         match self.write(key, body.clone().into(), How::Create).await {
-            Err(error) if cannot_create(&error) => {}
-            done => return done,
-        }
-        // By two steps, where there is no other way.
-        match self.head(key).await {
-            Ok(_) => Ok(Created::Existed),
-            Err(BackendError::NotFound { .. }) => self.write(key, body.into(), How::Put).await,
-            Err(error) => Err(error),
+            Err(error) if cannot_create(&error) => create_in_steps(self, key, body).await,
+            done => done,
         }
     }
 

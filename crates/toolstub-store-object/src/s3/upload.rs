@@ -1,5 +1,7 @@
 //! Large objects, in parts.
 
+use std::time::Duration;
+
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::aws::AmazonS3;
 use object_store::multipart::{MultipartStore as _, PartId};
@@ -9,11 +11,12 @@ use toolstub_store::{Backend as _, BackendError, Body, Key};
 
 use super::S3Backend;
 use crate::error::{classify, is_given_up};
+use crate::object::PART;
 
-/// The size of a part, and the largest object that goes up whole, in bytes.
-pub(super) const PART: u64 = 8 << 20;
 /// How many parts are held at once.
 const AT_ONCE: usize = 2;
+/// How long giving up may take: whoever waits for it has waited for the server before.
+const GIVING_UP: Duration = Duration::from_secs(10);
 /// How often an upload is begun that somebody else gives up.
 const TRIES: usize = 2;
 /// The first line of a marker.
@@ -159,16 +162,17 @@ impl Drop for Upload {
     }
 }
 
-/// Gives an upload up, and then its marker. What does not succeed is left to a clean-up.
+/// Gives an upload up, and only then its marker: where the server does not say that the upload is
+/// gone, or not in time, the marker leads whoever clears away to it.
 async fn clean_up(bucket: &AmazonS3, path: &Path, id: &String, marker: Option<&Path>) {
-    let aborted = bucket.abort_multipart(path, id).await;
-    let is_gone = match &aborted {
-        Ok(()) => true,
-        Err(error) => is_given_up(error),
+    let clean = async {
+        let aborted = bucket.abort_multipart(path, id).await;
+        let is_gone = aborted.as_ref().err().is_none_or(is_given_up);
+        if let (true, Some(marker)) = (is_gone, marker) {
+            let _ = bucket.delete(marker).await;
+        }
     };
-    if let (true, Some(marker)) = (is_gone, marker) {
-        let _ = bucket.delete(marker).await;
-    }
+    let _ = tokio::time::timeout(GIVING_UP, clean).await;
 }
 
 /// A number that tells an upload from every other one of the same key: FNV-1a over its id.
