@@ -2,8 +2,11 @@
 
 mod faults;
 mod list;
+mod model;
+mod plainly;
 mod protocol;
 mod read;
+mod schedules;
 mod search;
 mod select;
 mod upkeep;
