@@ -304,7 +304,7 @@ fn every_order(roles: &[Role], before: Before, most: usize) -> (usize, usize) {
 fn holds(roles: &[Role], before: Before, stage: Stage) -> bool {
     let Stage { backend, outcomes, trace, .. } = stage;
     let store = ResultStore::new(backend.clone());
-    let told = format!("{roles:?} {before:?} {trace:#?} {outcomes:#?}");
+    let told = || format!("{roles:?} {before:?} {trace:#?} {outcomes:#?}");
     let now = |role| act(role, store.clone(), reference()).now_or_never().unwrap();
     let deletes = roles.contains(&Role::Delete);
     let residual = is_residual(roles, &trace);
@@ -312,34 +312,35 @@ fn holds(roles: &[Role], before: Before, stage: Stage) -> bool {
     for (role, outcome) in roles.iter().zip(&outcomes) {
         match (role, outcome.as_ref().unwrap()) {
             (Role::Write, Ok(_)) => written = true,
-            (Role::Read, Ok(Some(bytes))) => assert_eq!(bytes, CONTENT, "{told}"),
+            (Role::Read, Ok(Some(bytes))) => assert_eq!(bytes, CONTENT, "{}", told()),
             (Role::Read, Err(StoreError::NotFound { .. })) => {
-                assert!(before != Before::Committed || deletes, "{told}");
+                assert!(before != Before::Committed || deletes, "{}", told());
             }
-            (Role::Read, Err(StoreError::Corrupt { .. })) if residual => {}
-            (Role::Delete, Err(StoreError::NotFound { .. }))
+            (Role::Read, Err(StoreError::Corrupt { .. })) if is_mended(&trace) => {}
+            // Busy tells that writers added to what was removed, time and again.
+            (Role::Delete, Err(StoreError::NotFound { .. } | StoreError::Busy { .. }))
             | (Role::Delete | Role::Collect, Ok(_)) => {}
-            _ => panic!("{told}"),
+            _ => panic!("{}", told()),
         }
     }
     let lost = match now(Role::Read) {
         Ok(bytes) => {
-            assert_eq!(bytes.unwrap(), CONTENT, "{told}");
+            assert_eq!(bytes.unwrap(), CONTENT, "{}", told());
             false
         }
         Err(StoreError::NotFound { .. }) => {
-            assert!(!written || deletes, "{told}");
+            assert!(!written || deletes, "{}", told());
             false
         }
         Err(StoreError::Corrupt { .. }) => {
-            assert!(residual, "{told}");
+            assert!(residual, "{}", told());
             true
         }
-        Err(error) => panic!("{error} {told}"),
+        Err(error) => panic!("{error} {}", told()),
     };
     // The next write makes it whole, and nothing is left behind it.
     now(Role::Write).unwrap();
-    assert_eq!(now(Role::Read).unwrap().unwrap(), CONTENT, "{told}");
+    assert_eq!(now(Role::Read).unwrap().unwrap(), CONTENT, "{}", told());
     now(Role::Collect).unwrap();
     let options = ListOptions { folder: None, depth: Depth::All, after: None, limit: 9 };
     let page = backend.list(options).now_or_never().unwrap().unwrap();
@@ -351,7 +352,6 @@ fn holds(roles: &[Role], before: Before, stage: Stage) -> bool {
 /// Whether a clean-up looked for a record before there was one, and removed the output behind
 /// every writer's last look at it.
 fn is_residual(roles: &[Role], trace: &[(usize, Step)]) -> bool {
-    let output = output().to_string();
     let record = format!("{}/metadata.json", folder());
     let last = |role, of: &[Operation], key: &str| {
         trace.iter().rposition(|(actor, (operation, on))| {
@@ -359,26 +359,39 @@ fn is_residual(roles: &[Role], trace: &[(usize, Step)]) -> bool {
         })
     };
     let seen = [Operation::Put, Operation::Create, Operation::Head, Operation::GetRange];
-    let removed = last(Role::Collect, &[Operation::Delete], &output);
+    let removed = last(Role::Collect, &[Operation::Delete], output().as_str());
     let looked = last(Role::Collect, &[Operation::Head], &record);
     let committed = last(Role::Write, &[Operation::Create], &record);
-    let kept = last(Role::Write, &seen, &output);
+    let kept = last(Role::Write, &seen, output().as_str());
     looked < committed && committed < removed && kept < removed
+}
+
+/// Whether an output was removed behind its writer, who sees that and mends it.
+fn is_mended(trace: &[(usize, Step)]) -> bool {
+    let mut steps = trace.iter().filter(|(_, (_, on))| on == output().as_str());
+    let writes = [Operation::Create, Operation::Put];
+    steps.any(|(_, (operation, _))| writes.contains(operation))
+        && steps.any(|(_, (operation, _))| *operation == Operation::Delete)
 }
 
 #[track_caller]
 fn withstands(roles: &[Role], befores: &[Before], most: usize) {
     for &before in befores {
-        let begun = std::time::Instant::now();
         let (orders, residual) = every_order(roles, before, most);
-        let cleans = roles.contains(&Role::Collect) && before != Before::Committed;
-        assert!(orders > 1 && (residual == 0 || cleans), "{roles:?} {before:?}: {residual}");
-        let time = begun.elapsed().as_millis();
-        println!("{roles:?} {before:?}: {orders} orders, {residual} residual, {time} ms");
+        assert!(orders > 0, "{roles:?} {before:?}");
+        // What is committed before, and stays, is no leftover to any clean-up.
+        let may_commit = before != Before::Committed || roles.contains(&Role::Delete);
+        let may_lose = may_commit && roles.contains(&Role::Collect);
+        assert!(residual == 0 || may_lose, "{roles:?} {before:?}: {residual}");
     }
 }
 
 const ALL: [Before; 3] = [Before::Empty, Before::Leftover, Before::Committed];
+
+/// So many orders, or all of them where everything is to be gone through.
+fn most(orders: usize) -> usize {
+    if crate::is_full() { usize::MAX } else { orders }
+}
 
 #[test]
 fn two_of_anything_may_run_at_once() {
@@ -393,17 +406,38 @@ fn two_of_anything_may_run_at_once() {
 }
 
 #[test]
-fn two_writers_a_clean_up_and_a_reader_may_run_at_once() {
-    use Role::{Collect, Read, Write};
+fn two_writers_and_a_clean_up_may_run_at_once() {
+    use Role::{Collect, Write};
     withstands(&[Write, Write, Collect], &ALL, usize::MAX);
-    withstands(&[Write, Collect, Read], &ALL, usize::MAX);
-    withstands(&[Write, Write, Collect, Read], &ALL, 50_000);
 }
 
 #[test]
-fn writers_a_removal_and_a_clean_up_may_run_at_once() {
+fn a_writer_a_clean_up_and_a_reader_may_run_at_once() {
+    use Role::{Collect, Read, Write};
+    withstands(&[Write, Collect, Read], &ALL, usize::MAX);
+}
+
+#[test]
+fn a_writer_a_removal_and_a_clean_up_may_run_at_once() {
     use Role::{Collect, Delete, Write};
-    withstands(&[Write, Delete, Collect], &ALL, 50_000);
-    withstands(&[Write, Write, Delete], &ALL, 50_000);
-    withstands(&[Write, Write, Collect, Delete], &ALL, 20_000);
+    withstands(&[Write, Delete, Collect], &ALL, usize::MAX);
+}
+
+#[test]
+fn two_writers_and_a_removal_may_run_at_once() {
+    use Role::{Delete, Write};
+    withstands(&[Write, Write, Delete], &ALL, most(2000));
+}
+
+#[test]
+fn a_writer_a_removal_and_a_reader_may_run_at_once() {
+    use Role::{Delete, Read, Write};
+    withstands(&[Write, Delete, Read], &ALL, most(2000));
+}
+
+#[test]
+fn any_four_may_run_at_once() {
+    use Role::{Collect, Delete, Read, Write};
+    withstands(&[Write, Write, Collect, Read], &ALL, most(2000));
+    withstands(&[Write, Write, Collect, Delete], &ALL, most(2000));
 }
