@@ -1,5 +1,6 @@
 //! Searching an original.
 
+mod feed;
 mod hunt;
 mod query;
 mod show;
@@ -118,7 +119,9 @@ impl ResultStore {
     /// long a match. Matches are those that a search of the whole at once would find, with two
     /// bounds on the work, both told by `complete: false`: where the pattern prefers a longer match
     /// that is still open 64 KiB behind a shorter one (`a*b|a`), the shorter one is taken; and a
-    /// search that has gone over four times the original and 256 MiB stops.
+    /// search that has gone over four times the original and 256 MiB stops, whereby a pattern that
+    /// needs ever new states (`a.{300}c`) has to pay for these too. Such a search goes on from
+    /// `next_offset`.
     pub async fn search(
         &self,
         reference: &Ref,

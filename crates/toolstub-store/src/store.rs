@@ -146,20 +146,26 @@ impl StoredOriginal<'_> {
     /// Checks that the output is there and as long as its record says.
     pub(crate) async fn check_presence(&self) -> Result<(), StoreError> {
         let key = layout::result(self.reference).child(layout::OUTPUT);
-        match self.store.backend.head(&key).await {
+        let mut found = self.store.backend.head(&key).await;
+        if let Err(BackendError::NotFound { .. }) = found {
+            self.check_record().await?;
+            found = self.store.backend.head(&key).await;
+        }
+        match found {
             Ok(head) => self.check_size(head.size),
-            Err(BackendError::NotFound { .. }) => Err(self.missing().await?),
+            Err(BackendError::NotFound { .. }) => Err(self.corrupt("output.txt is missing")),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// What is to be said where there is no output: that the result is damaged, or that it was
-    /// removed since its record was read.
-    async fn missing(&self) -> Result<StoreError, StoreError> {
+    /// Checks, where no output is found, that the result was not removed since its record was read.
+    /// If there is a record, the output has to be looked for again: both may have been removed and
+    /// written anew.
+    async fn check_record(&self) -> Result<(), StoreError> {
         let key = layout::result(self.reference).child(layout::METADATA);
         match self.store.backend.head(&key).await {
-            Ok(_) => Ok(self.corrupt("output.txt is missing")),
-            Err(BackendError::NotFound { .. }) => Ok(StoreError::not_found(self.reference)),
+            Ok(_) => Ok(()),
+            Err(BackendError::NotFound { .. }) => Err(StoreError::not_found(self.reference)),
             Err(error) => Err(error.into()),
         }
     }
@@ -180,13 +186,20 @@ impl StoredOriginal<'_> {
             return Ok(window);
         }
         let key = layout::result(self.reference).child(layout::OUTPUT);
-        let ranged = match self.store.backend.get_range(&key, base..end).await {
+        let mut found = self.store.backend.get_range(&key, base..end).await;
+        if let Err(BackendError::NotFound { .. }) = found {
+            self.check_record().await?;
+            found = self.store.backend.get_range(&key, base..end).await;
+        }
+        let ranged = match found {
             Ok(ranged) => ranged,
             Err(BackendError::OutOfRange { size, .. }) => {
                 self.check_size(size)?;
                 return Err(self.corrupt("output.txt could not be read to its end"));
             }
-            Err(BackendError::NotFound { .. }) => return Err(self.missing().await?),
+            Err(BackendError::NotFound { .. }) => {
+                return Err(self.corrupt("output.txt is missing"));
+            }
             Err(error) => return Err(error.into()),
         };
         self.check_size(ranged.size)?;

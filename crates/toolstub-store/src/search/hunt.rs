@@ -8,10 +8,10 @@
 use std::ops::Range;
 
 use regex_automata::Anchored;
-use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::util::start;
 
+use super::feed::{Built, Event, feed};
 use super::query::{Query, Streamed, Windowed};
 use crate::StoreError;
 use crate::chars::{self, MAX_CHAR};
@@ -19,6 +19,9 @@ use crate::store::Window;
 
 /// What `^`, `$` and `\b` look at on either side of a place, in bytes.
 const LOOK: u64 = MAX_CHAR as u64;
+
+/// How many bytes automata are fed at a time. What it takes is looked at in between.
+const FED: u64 = 1024;
 
 /// Where the bytes come from.
 pub(super) trait Windows: Sync {
@@ -69,8 +72,13 @@ pub(super) struct Hunt<'a, W> {
     allowance: u64,
 }
 
-/// The automata cannot judge a byte.
-struct Unjudged;
+/// Why automata stopped early.
+enum Halt {
+    /// They cannot judge a byte.
+    Unjudged,
+    /// The work that a search may do is done; they were fed up to this place.
+    Spent(u64),
+}
 
 impl<'a, W: Windows> Hunt<'a, W> {
     pub(super) fn new(windows: &'a W, query: &'a Query, sizes: Sizes, begin: u64) -> Self {
@@ -107,12 +115,19 @@ impl<'a, W: Windows> Hunt<'a, W> {
 
     /// The next match. Matches do not overlap, and an empty one stands between two characters.
     pub(super) async fn next(&mut self) -> Result<Next, StoreError> {
-        if self.work > self.allowance {
+        if self.is_spent() {
             return Ok(Next::Spent(self.cursor));
         }
         let total = self.windows.total();
         while self.cursor <= total {
-            let Some(found) = self.find().await? else { break };
+            let found = match self.find().await? {
+                Next::Match(found) => found,
+                Next::End => break,
+                Next::Spent(place) => {
+                    self.cursor = place;
+                    return Ok(Next::Spent(place));
+                }
+            };
             self.cursor = found.end;
             if !found.is_empty() {
                 return Ok(Next::Match(found));
@@ -146,7 +161,7 @@ impl<'a, W: Windows> Hunt<'a, W> {
         Ok(self.window.bytes[(place - self.window.base) as usize])
     }
 
-    async fn find(&mut self) -> Result<Option<Range<u64>>, StoreError> {
+    async fn find(&mut self) -> Result<Next, StoreError> {
         match self.query {
             Query::Literal(finder) => {
                 let length = finder.needle().len();
@@ -160,20 +175,38 @@ impl<'a, W: Windows> Hunt<'a, W> {
             Query::Streamed(streamed) => {
                 if !self.beyond_ascii {
                     match self.find_streamed(streamed).await? {
-                        Ok(found) => return Ok(found),
-                        Err(Unjudged) => self.beyond_ascii = true,
+                        Ok(found) => return Ok(found.map_or(Next::End, Next::Match)),
+                        Err(Halt::Unjudged) => self.beyond_ascii = true,
+                        Err(Halt::Spent(at)) => return self.spent(at, streamed.longest).await,
                     }
                 }
                 match &streamed.beyond_ascii {
                     Some(windowed) => self.find_regex(windowed).await,
                     // Automata without word borders judge every byte.
-                    None => Ok(None),
+                    None => Ok(Next::End),
                 }
             }
         }
     }
 
-    async fn find_regex(&mut self, windowed: &Windowed) -> Result<Option<Range<u64>>, StoreError> {
+    /// Where to go on if the work is done before there is a match: what may be open at the place
+    /// that was come to is not to be missed, unless there were no way forward.
+    async fn spent(&mut self, at: u64, longest: Option<usize>) -> Result<Next, StoreError> {
+        let promise = self.sizes.promise;
+        let reach = longest.map_or(promise, |longest| promise.min(longest as u64));
+        let half = self.cursor + at.saturating_sub(self.cursor) / 2;
+        let place = half.max(at.saturating_sub(reach + LOOK));
+        self.cover(place.saturating_sub(LOOK)..place + LOOK).await?;
+        let base = self.window.base;
+        let floor = base + chars::floor(&self.window.bytes, (place - base) as usize) as u64;
+        Ok(Next::Spent(floor.max(self.cursor)))
+    }
+
+    fn is_spent(&self) -> bool {
+        self.work > self.allowance
+    }
+
+    async fn find_regex(&mut self, windowed: &Windowed) -> Result<Next, StoreError> {
         let longest = windowed.longest.map(|longest| longest as u64);
         let promise = self.sizes.promise;
         // A literal may be longer than what is promised of patterns.
@@ -192,7 +225,7 @@ impl<'a, W: Windows> Hunt<'a, W> {
         reach: u64,
         bounded: bool,
         cost: u64,
-    ) -> Result<Option<Range<u64>>, StoreError> {
+    ) -> Result<Next, StoreError> {
         let total = self.windows.total();
         loop {
             let seen = self.cursor.saturating_sub(LOOK)..self.cursor + reach + LOOK;
@@ -207,13 +240,13 @@ impl<'a, W: Windows> Hunt<'a, W> {
             self.work += cost * (gone_over - from);
             let found = found.map(|found| base + found.start as u64..base + found.end as u64);
             if at_end {
-                return Ok(found);
+                return Ok(found.map_or(Next::End, Next::Match));
             }
             self.exact &= bounded;
             // What begins behind this place may be cut by the window's end.
             let certain = end - (reach + LOOK);
             match found {
-                Some(found) if found.start <= certain => return Ok(Some(found)),
+                Some(found) if found.start <= certain => return Ok(Next::Match(found)),
                 _ => self.cursor = self.cursor.max(certain + 1),
             }
         }
@@ -223,9 +256,9 @@ impl<'a, W: Windows> Hunt<'a, W> {
     async fn find_streamed(
         &mut self,
         streamed: &Streamed,
-    ) -> Result<Result<Option<Range<u64>>, Unjudged>, StoreError> {
+    ) -> Result<Result<Option<Range<u64>>, Halt>, StoreError> {
         // The caches are put back whatever happens: without them there is nothing to go on with.
-        let Some(mut caches) = self.caches.take() else { return Ok(Err(Unjudged)) };
+        let Some(mut caches) = self.caches.take() else { return Ok(Err(Halt::Unjudged)) };
         let (forward, reverse) = &mut *caches;
         let found = match self.find_end(&streamed.forward, forward).await {
             Ok(Ok(Some(end))) => match self.find_start(&streamed.reverse, reverse, end).await {
@@ -233,7 +266,7 @@ impl<'a, W: Windows> Hunt<'a, W> {
                 Err(error) => Err(error),
             },
             Ok(Ok(None)) => Ok(Ok(None)),
-            Ok(Err(unjudged)) => Ok(Err(unjudged)),
+            Ok(Err(halt)) => Ok(Err(halt)),
             Err(error) => Err(error),
         };
         self.caches = Some(caches);
@@ -245,14 +278,14 @@ impl<'a, W: Windows> Hunt<'a, W> {
         &mut self,
         dfa: &DFA,
         cache: &mut Cache,
-    ) -> Result<Result<Option<u64>, Unjudged>, StoreError> {
+    ) -> Result<Result<Option<u64>, Halt>, StoreError> {
         let total = self.windows.total();
         let before = match self.cursor.checked_sub(1) {
             Some(before) => Some(self.byte(before).await?),
             None => None,
         };
         let config = start::Config::new().anchored(Anchored::No).look_behind(before);
-        let Ok(mut state) = dfa.start_state(cache, &config) else { return Ok(Err(Unjudged)) };
+        let Ok(mut state) = dfa.start_state(cache, &config) else { return Ok(Err(Halt::Unjudged)) };
         let mut at = self.cursor;
         let mut end: Option<u64> = None;
         while at < total {
@@ -264,10 +297,16 @@ impl<'a, W: Windows> Hunt<'a, W> {
                 self.exact = false;
                 return Ok(Ok(end));
             }
+            if self.is_spent() {
+                self.exact = false;
+                return Ok(if end.is_some() { Ok(end) } else { Err(Halt::Spent(at)) });
+            }
             let within = |place: u64| (place - self.window.base) as usize;
-            let bytes = &self.window.bytes[within(at)..within(self.window.end().min(bound))];
+            let until = self.window.end().min(bound).min(at + FED);
+            let bytes = &self.window.bytes[within(at)..within(until)];
+            let built = Built::new(cache);
             let (fed, event) = feed(dfa, cache, &mut state, bytes.iter());
-            self.work += fed as u64 + 1;
+            self.work += fed as u64 + 1 + built.price_since(dfa, cache);
             let place = at + fed as u64;
             match event {
                 Event::None => at = place,
@@ -277,13 +316,13 @@ impl<'a, W: Windows> Hunt<'a, W> {
                     at = place + 1;
                 }
                 Event::Dead => return Ok(Ok(end)),
-                Event::Quit => return Ok(Err(Unjudged)),
+                Event::Quit => return Ok(Err(Halt::Unjudged)),
             }
         }
         match dfa.next_eoi_state(cache, state) {
             Ok(state) if state.is_match() => Ok(Ok(Some(total))),
             Ok(_) => Ok(Ok(end)),
-            Err(_) => Ok(Err(Unjudged)),
+            Err(_) => Ok(Err(Halt::Unjudged)),
         }
     }
 
@@ -293,24 +332,31 @@ impl<'a, W: Windows> Hunt<'a, W> {
         dfa: &DFA,
         cache: &mut Cache,
         end: u64,
-    ) -> Result<Result<u64, Unjudged>, StoreError> {
+    ) -> Result<Result<u64, Halt>, StoreError> {
         let low = self.cursor;
         if end == low {
             return Ok(Ok(low));
         }
         let after = if end < self.windows.total() { Some(self.byte(end).await?) } else { None };
         let config = start::Config::new().anchored(Anchored::Yes).look_behind(after);
-        let Ok(mut state) = dfa.start_state(cache, &config) else { return Ok(Err(Unjudged)) };
+        let Ok(mut state) = dfa.start_state(cache, &config) else { return Ok(Err(Halt::Unjudged)) };
         let mut at = end;
         let mut start = end;
         while at > low {
             if self.window.base >= at || self.window.end() < at {
                 self.cover(at.saturating_sub(self.sizes.step).max(low)..at).await?;
             }
+            // The match that used up the work is still told if it takes no more than as much again.
+            if self.work > self.allowance.saturating_mul(2) {
+                self.exact = false;
+                return Ok(Err(Halt::Spent(end)));
+            }
             let within = |place: u64| (place - self.window.base) as usize;
-            let bytes = &self.window.bytes[within(low.max(self.window.base))..within(at)];
+            let from = low.max(self.window.base).max(at.saturating_sub(FED));
+            let bytes = &self.window.bytes[within(from)..within(at)];
+            let built = Built::new(cache);
             let (fed, event) = feed(dfa, cache, &mut state, bytes.iter().rev());
-            self.work += fed as u64 + 1;
+            self.work += fed as u64 + 1 + built.price_since(dfa, cache);
             match event {
                 Event::None => at -= fed as u64,
                 Event::Match => {
@@ -318,7 +364,7 @@ impl<'a, W: Windows> Hunt<'a, W> {
                     at = start - 1;
                 }
                 Event::Dead => return Ok(Ok(start)),
-                Event::Quit => return Ok(Err(Unjudged)),
+                Event::Quit => return Ok(Err(Halt::Unjudged)),
             }
         }
         let last = match low.checked_sub(1) {
@@ -331,47 +377,9 @@ impl<'a, W: Windows> Hunt<'a, W> {
         match last {
             Ok(state) if state.is_match() => Ok(Ok(low)),
             Ok(state) if !state.is_quit() => Ok(Ok(start)),
-            Ok(_) | Err(_) => Ok(Err(Unjudged)),
+            Ok(_) | Err(_) => Ok(Err(Halt::Unjudged)),
         }
     }
-}
-
-/// What an automaton says of the last byte that it was fed.
-enum Event {
-    /// Nothing; all bytes are fed.
-    None,
-    /// Before this byte a match ends, or begins.
-    Match,
-    /// Whatever follows changes nothing.
-    Dead,
-    /// The automaton cannot judge this byte.
-    Quit,
-}
-
-/// Feeds bytes until something happens. The number is of bytes fed before the last one.
-fn feed<'b>(
-    dfa: &DFA,
-    cache: &mut Cache,
-    state: &mut LazyStateID,
-    bytes: impl ExactSizeIterator<Item = &'b u8>,
-) -> (usize, Event) {
-    let count = bytes.len();
-    for (fed, &byte) in bytes.enumerate() {
-        let Ok(next) = dfa.next_state(cache, *state, byte) else { return (fed, Event::Quit) };
-        *state = next;
-        if next.is_tagged() {
-            if next.is_match() {
-                return (fed, Event::Match);
-            }
-            if next.is_dead() {
-                return (fed, Event::Dead);
-            }
-            if next.is_quit() {
-                return (fed, Event::Quit);
-            }
-        }
-    }
-    (count, Event::None)
 }
 
 #[cfg(test)]
@@ -495,12 +503,12 @@ mod tests {
             let query = query(pattern, ignore_case);
             let expected = plain(&content, pattern, ignore_case);
             // With much promised, everything is found and certain.
-            let sizes = Sizes { step, promise: 200, allowance: 1 << 20 };
+            let sizes = Sizes { step, promise: 200, allowance: 1 << 24 };
             let (found, exact) = hunt(&content, &query, sizes);
             prop_assert_eq!(&found, &expected, "{} in {:?}", pattern, content);
             prop_assert!(exact);
             // With less, it is right where it says that it is certain.
-            let sizes = Sizes { step, promise: 3, allowance: 1 << 20 };
+            let sizes = Sizes { step, promise: 3, allowance: 1 << 24 };
             let (found, exact) = hunt(&content, &query, sizes);
             if exact {
                 prop_assert_eq!(found, expected, "{} in {:?}", pattern, content);
@@ -523,9 +531,26 @@ mod tests {
     }
 
     #[test]
+    fn states_without_end_are_work_too() {
+        let odd = |n: u32| (n.wrapping_mul(2_654_435_761) >> 13).count_ones() % 2 == 1;
+        let content: String = (0..200_000).map(|n| if odd(n) { 'a' } else { 'b' }).collect();
+        let query = query("a.{300}c", false);
+        let sizes = Sizes { step: 10_000, promise: 64 << 10, allowance: 1 << 20 };
+        let slices = Slices(content.into());
+        let mut begin = 0;
+        for _ in 0..3 {
+            let mut hunt = Hunt::new(&slices, &query, sizes, begin);
+            let next = hunt.next().now_or_never().unwrap().unwrap();
+            let Next::Spent(place) = next else { panic!("{next:?}") };
+            assert!(begin < place && place < begin + 20_000, "{begin} {place}");
+            begin = place;
+        }
+    }
+
+    #[test]
     fn a_match_may_be_longer_than_windows() {
         let content = [&b"xBEGIN"[..], &[b'.'; 5000], b"\nEND", &[b'.'; 30]].concat();
-        let sizes = Sizes { step: 64, promise: 64, allowance: 0 };
+        let sizes = Sizes { step: 64, promise: 64, allowance: 1 << 20 };
         let (found, exact) = hunt(&content, &query("(?s)begin.*end", true), sizes);
         assert_eq!((found.first(), found.len(), exact), (Some(&(1..5010)), 1, true));
     }

@@ -46,6 +46,8 @@ pub(super) struct Streamed {
     pub(super) forward: DFA,
     /// Finds from a match's end where it begins.
     pub(super) reverse: DFA,
+    /// The longest match in bytes, if there is one.
+    pub(super) longest: Option<usize>,
     /// Takes over where the automata meet a byte that they cannot judge: one that is not ASCII
     /// beside a word border, which is Unicode's.
     pub(super) beyond_ascii: Option<Windowed>,
@@ -121,7 +123,8 @@ impl Query {
         } else {
             None
         };
-        Ok(Self::Streamed(Box::new(Streamed { forward, reverse, beyond_ascii })))
+        let longest = properties.maximum_len();
+        Ok(Self::Streamed(Box::new(Streamed { forward, reverse, longest, beyond_ascii })))
     }
 }
 

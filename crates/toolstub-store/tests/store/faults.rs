@@ -2,6 +2,7 @@
 
 mod scenes;
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use toolstub_store::MemoryBackend;
@@ -27,7 +28,14 @@ async fn no_fault_loses_what_is_written() {
 
 #[tokio::test]
 async fn no_fault_loses_a_large_result() {
-    withstand(&[Scenario::WriteStream], &Fault::ALL).await;
+    // Its bytes take time, and most faults are the same to it as to a small one.
+    let some = [
+        Fault::ErrorBefore(ErrorKind::StorageFull),
+        Fault::ErrorAfter(ErrorKind::ConnectionReset),
+        Fault::DropDuring,
+    ];
+    let faults = if crate::is_full() { &Fault::ALL[..] } else { &some };
+    withstand(&[Scenario::WriteStream], faults).await;
 }
 
 #[tokio::test]

@@ -2,8 +2,11 @@
 
 mod faults;
 mod list;
+mod model;
+mod plainly;
 mod protocol;
 mod read;
+mod schedules;
 mod search;
 mod select;
 mod upkeep;
@@ -12,6 +15,11 @@ use std::sync::Arc;
 
 use toolstub_core::{EventId, Kind, Receipt, SessionId, Synopsis};
 use toolstub_store::{DEFAULT_HARD_CAP, MemoryBackend, Original, ResultStore, WriteRequest};
+
+/// Whether everything is to be gone through that a quick run takes samples of.
+fn is_full() -> bool {
+    std::env::var_os("TOOLSTUB_FULL").is_some()
+}
 
 fn memory_store() -> ResultStore {
     ResultStore::new(Arc::new(MemoryBackend::new()))
