@@ -25,7 +25,7 @@ use crate::{ObjectBackend, OpenError, OpenOptions};
 use folder::{Folder, How};
 
 /// How often a write is tried while somebody else removes the folder that it goes to.
-const TRIES: usize = 3;
+const TRIES: usize = 10;
 
 /// Keeps objects as files below a folder: folders 0700, files 0600, nothing else.
 #[derive(Debug, Clone)]

@@ -70,10 +70,21 @@ impl S3Backend {
         let Some(target) = target_of(key.as_str()) else { return Ok(()) };
         let id = match self.objects.get(key, MAX_MARKER).await {
             Ok(marker) => id_in(&marker),
-            Err(BackendError::NotFound { .. } | BackendError::TooLarge { .. }) => None,
+            Err(BackendError::TooLarge { .. }) => None,
+            Err(BackendError::NotFound { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
-        let Some(id) = id else { return Ok(()) };
+        let number = number_in(key.as_str());
+        let Some(id) = id.filter(|id| number == Some(number_of(id))) else {
+            // A stray has a small number. What has a marker's is the only word of an upload, and
+            // stays where it cannot be read.
+            return if number.is_some_and(|number| number > u64::from(u32::MAX)) {
+                let (found, expected) = ("something else", "the id of an unfinished upload");
+                Err(BackendError::Misplaced { key: key.to_string(), found, expected })
+            } else {
+                Ok(())
+            };
+        };
         let abort = async {
             let path = Path::parse(self.in_bucket(target))?;
             self.bucket.abort_multipart(&path, &id).await
@@ -182,6 +193,11 @@ fn number_of(id: &str) -> u64 {
     })
 }
 
+/// The number at the end of a marker's key.
+fn number_in(marker: &str) -> Option<u64> {
+    marker.rsplit_once('#')?.1.parse().ok()
+}
+
 /// The key that a marker stands beside.
 fn target_of(marker: &str) -> Option<&str> {
     let (target, number) = marker.rsplit_once('#')?;
@@ -214,5 +230,6 @@ mod tests {
             assert_eq!(id_in(other), None, "{other:?}");
         }
         assert_ne!(number_of("id-1"), number_of("id-2"));
+        assert_eq!(number_in(&format!("a#{}", number_of("id-1"))), Some(number_of("id-1")));
     }
 }

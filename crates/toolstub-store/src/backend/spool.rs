@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::{Bytes, BytesMut};
 use tempfile::TempPath;
 
-use super::BackendError;
 use super::body::part;
+use super::{BackendError, BoxError};
 
 /// A spool that is being written.
 ///
@@ -40,8 +40,10 @@ impl SpoolWriter {
     pub fn in_temp_folder() -> Result<Self, BackendError> {
         let folder = std::env::temp_dir();
         let name: Arc<str> = format!("a temporary file in {}", folder.display()).into();
-        let file =
-            tempfile::tempfile_in(folder).map_err(|error| BackendError::of_io(&name, error))?;
+        // Whatever is the matter with that folder is not the store's.
+        let failed =
+            |error| BackendError::Other { key: name.to_string(), source: BoxError::from(error) };
+        let file = tempfile::tempfile_in(folder).map_err(failed)?;
         Ok(Self { place: Place::File(Some(file), None), name, size: 0 })
     }
 
