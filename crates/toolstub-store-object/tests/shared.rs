@@ -16,7 +16,9 @@ use toolstub_store::fault::Fault;
 use toolstub_store_object::{LocalBackend, OpenOptions};
 
 fn open(root: &std::path::Path) -> Arc<dyn Backend> {
-    Arc::new(LocalBackend::open(root, &OpenOptions { fsync: false }).unwrap())
+    Arc::new(
+        LocalBackend::open(root, &OpenOptions { fsync: false, ..OpenOptions::default() }).unwrap(),
+    )
 }
 
 proptest! {
