@@ -36,7 +36,9 @@ async fn no_fault_loses_or_alters_a_result_in_a_folder() {
     let roots = tempfile::tempdir().unwrap();
     let fresh = || open(&tempfile::tempdir_in(roots.path()).unwrap().keep());
     let mut places = 0;
-    for scenario in [&Scenario::WRITES[..], &Scenario::READS, &Scenario::REMOVALS].concat() {
+    let stream = [Scenario::WriteStream];
+    let scenarios = [&Scenario::WRITES[..], &stream, &Scenario::READS, &Scenario::REMOVALS];
+    for scenario in scenarios.concat() {
         for fault in [
             Fault::ErrorBefore(ErrorKind::ConnectionReset),
             Fault::ErrorAfter(ErrorKind::ConnectionReset),
