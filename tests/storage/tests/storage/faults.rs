@@ -326,20 +326,24 @@ async fn a_write_that_fails_half_way_gives_its_parts_up() {
 
 #[tokio::test]
 async fn an_upload_that_cannot_be_given_up_is_left_to_a_clean_up() {
-    let aborts = Rule::new(Fault::Denied).method(Method::DELETE).lasting();
-    for (method, nth) in [(Method::PUT, 2), (Method::PUT, 3), (Method::POST, 2)] {
-        let content = original(lines(LARGE));
-        let world = World::new(Work::Put, &content, None).await;
-        // The marker, the parts; the beginning, the end.
-        world.fake.script(Rule::new(Fault::Denied).method(method.clone()).key("output").nth(nth));
-        world.fake.script(aborts.clone());
-        world.run(Work::Put, &world.store).await.unwrap_err();
-        world.fake.heal();
-        let open = world.fake.open_uploads();
-        let marked = world.fake.keys().iter().any(|key| key.contains('#'));
-        assert!(open == 1 && marked, "{method} {nth}: {open} {:?}", world.fake.keys());
-        world.collect(&world.store).await.unwrap();
-        assert_eq!((world.fake.open_uploads(), world.fake.keys().len()), (0, 2));
+    for fault in [Fault::Denied, Fault::HangBefore] {
+        // The marker and the parts, the beginning and the end: what fails is a part, or the end.
+        for (method, nth) in [(Method::PUT, 2), (Method::PUT, 3), (Method::POST, 2)] {
+            let content = original(lines(LARGE));
+            let world = World::new(Work::Put, &content, Some(fault)).await;
+            let fails = Rule::new(Fault::Denied).method(method.clone()).key("output").nth(nth);
+            world.fake.script(fails);
+            // Only the first: the marker could be removed.
+            world.fake.script(Rule::new(fault).method(Method::DELETE));
+            world.run(Work::Put, &world.store).await.unwrap_err();
+            assert_eq!(world.fake.heal(), 2);
+            let keys = world.fake.keys();
+            let marked = keys.iter().any(|key| key.contains('#'));
+            let open = world.fake.open_uploads();
+            assert!(open == 1 && marked, "{fault:?}, {method} {nth}: {open} open, {keys:?}");
+            world.collect(&world.calm).await.unwrap();
+            assert_eq!((world.fake.open_uploads(), world.fake.keys().len()), (0, 2));
+        }
     }
 }
 
