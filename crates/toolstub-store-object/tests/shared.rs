@@ -16,7 +16,9 @@ use toolstub_store::fault::Fault;
 use toolstub_store_object::{LocalBackend, OpenOptions};
 
 fn open(root: &std::path::Path) -> Arc<dyn Backend> {
-    Arc::new(LocalBackend::open(root, &OpenOptions { fsync: false }).unwrap())
+    Arc::new(
+        LocalBackend::open(root, &OpenOptions { fsync: false, ..OpenOptions::default() }).unwrap(),
+    )
 }
 
 proptest! {
@@ -34,7 +36,8 @@ async fn no_fault_loses_or_alters_a_result_in_a_folder() {
     let roots = tempfile::tempdir().unwrap();
     let fresh = || open(&tempfile::tempdir_in(roots.path()).unwrap().keep());
     let mut places = 0;
-    for scenario in [&Scenario::WRITES[..], &Scenario::READS, &Scenario::REMOVALS].concat() {
+    let small = [&Scenario::WRITES[..], &Scenario::READS, &Scenario::REMOVALS].concat();
+    for scenario in small.into_iter().chain([Scenario::WriteStream]) {
         for fault in [
             Fault::ErrorBefore(ErrorKind::ConnectionReset),
             Fault::ErrorAfter(ErrorKind::ConnectionReset),

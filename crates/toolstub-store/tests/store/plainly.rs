@@ -135,14 +135,14 @@ fn agrees(content: &[u8], pattern: &str, request: &SearchRequest) {
     assert_eq!(found.total_matches, Some(expected.len() as u64), "{request:?}");
     assert!(found.complete, "{request:?}");
     assert_eq!(found.matches.len(), expected.len().min(number(request.limit)));
-    let context = number(request.context_chars);
+    let room = number(request.context_chars);
     let (mut line, mut seen) = (1, 0);
     for (found, range) in found.matches.iter().zip(&expected) {
-        line += content[seen..range.start].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        line += content[seen..range.start].split(|&byte| byte == b'\n').skip(1).count() as u64;
         seen = range.start;
         let (start, end) = (chars(range.start), chars(range.end));
         assert_eq!((found.offset, found.line), (start as u64, line), "{request:?}");
-        let shown = start.saturating_sub(context)..text.len().min(end + context);
+        let shown = start.saturating_sub(room)..text.len().min(end + room);
         let snippet: String = text[shown].iter().collect();
         assert_eq!(found.snippet, snippet, "{request:?}");
     }
@@ -226,8 +226,8 @@ proptest! {
         more in 0..3_usize,
     ) {
         let quoted = |cell: &str| format!("\"{}\"", cell.replace('"', "\"\""));
-        let mut content = if mark { "\u{feff}".to_owned() } else { String::new() };
-        content.push_str(&format!("id,na\u{e9}me,n{end}"));
+        let byte_order_mark = if mark { "\u{feff}" } else { "" };
+        let mut content = format!("{byte_order_mark}id,na\u{e9}me,n{end}");
         let mut rows = Vec::new();
         for number in 0..(cells.len() * repeat).min(40_000) {
             let (plain, odd) = cells[number % cells.len()];

@@ -260,7 +260,9 @@ fn every_order(roles: &[Role], before: Before, most: usize) -> (usize, usize) {
     let (mut orders, mut residual) = (0, 0);
     loop {
         let mut stage = Stage::new(roles, before);
-        path.iter().for_each(|choice| stage.step(choice.chosen));
+        for choice in &path {
+            stage.step(choice.chosen);
+        }
         let whole = loop {
             let enabled = stage.enabled();
             let asleep = path.last().map_or_else(Vec::new, |last| {

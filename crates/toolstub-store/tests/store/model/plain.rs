@@ -104,7 +104,7 @@ pub(crate) fn follow(open: impl Fn() -> Arc<dyn Backend>, actions: &[Action]) {
             }
             apply(&store, &mut map, action).await;
         }
-        for (&place, _) in &map {
+        for &place in map.keys() {
             let request = ReadRequest { limit: -1, ..ReadRequest::default() };
             let piece = store.read(&reference(place), &request).await.unwrap();
             assert!(piece.bytes == content(place.2));
