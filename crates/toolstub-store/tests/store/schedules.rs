@@ -428,7 +428,7 @@ fn a_writer_a_removal_and_a_clean_up_may_run_at_once() {
 #[test]
 fn two_writers_and_a_removal_may_run_at_once() {
     use Role::{Delete, Write};
-    withstands(&[Write, Write, Delete], &ALL, most(2000));
+    withstands(&[Write, Write, Delete], &ALL, most(1000));
 }
 
 #[test]
@@ -440,6 +440,6 @@ fn a_writer_a_removal_and_a_reader_may_run_at_once() {
 #[test]
 fn any_four_may_run_at_once() {
     use Role::{Collect, Delete, Read, Write};
-    withstands(&[Write, Write, Collect, Read], &ALL, most(2000));
-    withstands(&[Write, Write, Collect, Delete], &ALL, most(2000));
+    withstands(&[Write, Write, Collect, Read], &ALL, most(500));
+    withstands(&[Write, Write, Collect, Delete], &ALL, most(500));
 }
