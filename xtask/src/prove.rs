@@ -54,6 +54,9 @@ pub(crate) enum Harness {
         /// How many contents are put, by one process each or by two at once.
         #[arg(long, default_value_t = 300)]
         rounds: u64,
+        /// What the numbers are drawn from [default: another one each time]
+        #[arg(long)]
+        seed: Option<u64>,
         #[command(flatten)]
         tried: Tried,
     },
@@ -80,6 +83,9 @@ pub(crate) enum Harness {
         /// How many contents each of them puts.
         #[arg(long, default_value_t = 1000)]
         puts: u64,
+        /// What the numbers are drawn from [default: another one each time]
+        #[arg(long)]
+        seed: Option<u64>,
         #[command(flatten)]
         tried: Tried,
     },
@@ -105,9 +111,6 @@ pub(crate) struct Tried {
     /// A Python with boto3, which looks into a bucket past the program [default: the servers' own]
     #[arg(long, env = "TOOLSTUB_PYTHON")]
     python: Option<PathBuf>,
-    /// What the numbers are drawn from [default: another one each time]
-    #[arg(long)]
-    seed: Option<u64>,
 }
 
 /// Runs a harness; whether everything held.
@@ -118,13 +121,16 @@ pub(crate) fn run(harness: &Harness) -> anyhow::Result<bool> {
         Harness::Hostile { shrink } => hostile::run(&program, (*shrink).max(1)),
         Harness::RoundTrip { dirs } => round_trip::run(&files(dirs)?),
         Harness::Determinism { dirs } => determinism::run(&program, &files(dirs)?),
-        Harness::Kill { rounds, tried } => tried
-            .on(|location, place| kill::run(&program, location, place, *rounds, seed(&tried.seed))),
+        Harness::Kill { rounds, seed: given, tried } => {
+            let seed = seed(given);
+            tried.on(|location, place| kill::run(&program, location, place, *rounds, seed))
+        }
         Harness::PowerCut { rounds, seed: given } => power_cut::run(&program, *rounds, seed(given)),
         Harness::Disk { short } => disk::run(&program, !short),
-        Harness::Race { processes, puts, tried } => tried.on(|location, place| {
-            race::run(&program, location, place, (*processes, *puts), seed(&tried.seed))
-        }),
+        Harness::Race { processes, puts, seed: given, tried } => {
+            let (counts, seed) = ((*processes, *puts), seed(given));
+            tried.on(|location, place| race::run(&program, location, place, counts, seed))
+        }
         Harness::Memory { mib } => memory::run(&program, *mib),
         Harness::Layout { tried } => {
             tried.on(|location, place| layout::run(&program, location, place))

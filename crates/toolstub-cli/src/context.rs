@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use toolstub_core::{EventId, Ref, SessionId, ToolResultId};
@@ -98,21 +99,104 @@ impl Context {
     }
 }
 
+/// How long what was dropped half-way has to clear away after itself.
+const CLEARING: Duration = Duration::from_secs(1);
+/// How often a look is taken whether it has.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// Runs what waits for the store; a signal that asks the process to end is an error.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    block_until(interrupt::signalled(), work)
+}
+
+/// Runs work to its end, or drops it once it is interrupted.
+///
+/// What the work leaves to the runtime when it is dropped, such as giving up an upload, is waited for.
+fn block_until<T>(
+    interrupted: impl Future<Output = ()>,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::storage(anyhow::Error::new(error)))?;
+    let tasks = || runtime.metrics().num_alive_tasks();
     runtime.block_on(async {
-        let (mut work, mut signalled) = (pin!(work), pin!(interrupt::signalled()));
-        poll_fn(|context| match work.as_mut().poll(context) {
-            Poll::Pending => signalled
-                .as_mut()
-                .poll(context)
-                .map(|()| Err(Failure::storage(anyhow!("interrupted")))),
-            done @ Poll::Ready(_) => done,
-        })
-        .await
+        let (done, before) = {
+            let (mut work, mut interrupted) = (pin!(work), pin!(interrupted));
+            let done = poll_fn(|context| match work.as_mut().poll(context) {
+                Poll::Pending => interrupted
+                    .as_mut()
+                    .poll(context)
+                    .map(|()| Err(Failure::storage(anyhow!("interrupted")))),
+                done @ Poll::Ready(_) => done,
+            })
+            .await;
+            (done, tasks())
+        };
+        // Idle connections are tasks too: only what the drop has added is worth a wait.
+        if tasks() > before {
+            let deadline = Instant::now() + CLEARING;
+            while tasks() > 0 && Instant::now() < deadline {
+                tokio::time::sleep(LOOK).await;
+            }
+        }
+        done
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// Takes its time to clear away once it is dropped, and says when it has.
+    struct Upload(Duration, Arc<AtomicBool>);
+
+    impl Drop for Upload {
+        fn drop(&mut self) {
+            let (time, cleared) = (self.0, Arc::clone(&self.1));
+            tokio::spawn(async move {
+                tokio::time::sleep(time).await;
+                cleared.store(true, Ordering::Relaxed);
+            });
+        }
+    }
+
+    /// Whether what takes so long to clear away does so after an interrupt.
+    fn clears(time: Duration) -> bool {
+        let cleared = Arc::new(AtomicBool::new(false));
+        let upload = Arc::clone(&cleared);
+        let done: Result<(), Failure> = block_until(ready(()), async move {
+            let _upload = Upload(time, upload);
+            pending().await
+        });
+        assert!(done.is_err());
+        cleared.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn work_that_is_interrupted_clears_away_after_itself() {
+        assert!(clears(Duration::from_millis(50)));
+    }
+
+    #[test]
+    fn a_clearing_that_takes_long_is_given_up() {
+        let begun = Instant::now();
+        assert!(!clears(Duration::from_secs(600)));
+        assert!((CLEARING..10 * CLEARING).contains(&begun.elapsed()));
+    }
+
+    #[test]
+    fn connections_that_are_idle_are_not_waited_for() {
+        let begun = Instant::now();
+        let done: Result<(), Failure> = block_until(ready(()), async {
+            tokio::spawn(pending::<()>());
+            pending().await
+        });
+        assert!(done.is_err() && begun.elapsed() < CLEARING, "{:?}", begun.elapsed());
+    }
 }

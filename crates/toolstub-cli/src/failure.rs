@@ -111,8 +111,9 @@ struct Told<'a> {
 fn tell(code: &str, message: &str, json: bool) {
     if json {
         let answer = Answer { status: "error", error: Told { code, message, details: None } };
-        // The exit code tells the failure even where standard output is closed.
-        let _ = crate::output::write_json(&answer);
+        if crate::output::write_json(&answer).is_err() {
+            crate::output::remark(message);
+        }
     } else {
         crate::output::remark(message);
     }

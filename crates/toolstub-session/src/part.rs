@@ -1,4 +1,4 @@
-//! Tool parts as system A writes them.
+//! Tool parts, as `OpenViking` writes them.
 
 use std::fmt;
 

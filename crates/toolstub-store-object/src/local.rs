@@ -1,9 +1,9 @@
 //! The backend in a folder of this machine.
 //!
-//! Objects are written, published and read by `object_store`: a temporary file beside the target,
-//! flushed, then renamed or linked into place. What it leaves open is done here: who may read
-//! the files, symbolic links and special files, listings in order and by the page, leftovers that it
-//! hides, empty folders, and the spools of streams, whose files are moved into place.
+//! Objects are read by `object_store`. They are written here: into a private file at the root, put on
+//! the disk, then moved into place, so that neither a crash nor whoever cleans up beside a writer
+//! can leave half an object. So are symbolic links and special files, listings in order and
+//! by the page, and empty folders.
 
 mod folder;
 mod listing;
@@ -20,11 +20,12 @@ use toolstub_store::{
     Backend, BackendError, Body, Created, Head, Key, ListOptions, ListPage, Ranged, SpoolWriter,
 };
 
+use crate::object::create_in_steps;
 use crate::{ObjectBackend, OpenError, OpenOptions};
-use folder::Folder;
+use folder::{Folder, How};
 
 /// How often a write is tried while somebody else removes the folder that it goes to.
-const TRIES: usize = 3;
+const TRIES: usize = 10;
 
 /// Keeps objects as files below a folder: folders 0700, files 0600, nothing else.
 #[derive(Debug, Clone)]
@@ -39,8 +40,7 @@ impl LocalBackend {
         let folder = Folder::open(root, options.fsync)
             .map_err(|source| OpenError::Folder { path: root.to_owned(), source })?;
         let files = LocalFileSystem::new_with_prefix(folder.root())
-            .map_err(|source| OpenError::Store { path: root.to_owned(), source: source.into() })?
-            .with_fsync(options.fsync);
+            .map_err(|source| OpenError::Store { path: root.to_owned(), source: source.into() })?;
         Ok(Self { objects: ObjectBackend::new(Arc::new(files)), folder: Arc::new(folder) })
     }
 
@@ -57,76 +57,45 @@ impl LocalBackend {
             .unwrap_or_else(|error| Err(BackendError::Other { key: shown, source: error.into() }))
     }
 
-    /// Writes into a folder that is made first, and makes the file private.
-    async fn write(&self, key: &Key, what: Write) -> Result<Created, BackendError> {
+    /// Writes into a folder that is made first.
+    async fn write(&self, key: &Key, body: Body, how: How) -> Result<Created, BackendError> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let prepared = self.blocking(key, Folder::prepare).await;
-            let written = match (prepared, &what) {
-                (Err(error), _) => Err(error),
-                (Ok(()), Write::Put(Body::Spool(spool))) => {
-                    let spool = spool.clone();
-                    let moved =
-                        self.blocking(key, move |folder, key| folder.move_in(key, &spool)).await;
-                    moved.map(|()| Created::New)
-                }
-                (Ok(()), Write::Put(body)) => {
-                    self.objects.put(key, body.clone()).await.map(|()| Created::New)
-                }
-                (Ok(()), Write::Create(body)) => self.create_or_put(key, body.clone()).await,
-            };
+            let body = body.clone();
+            let written = self
+                .blocking(key, move |folder, key| {
+                    folder.prepare(key)?;
+                    folder.write(key, &body, how)
+                })
+                .await;
             match written {
                 Err(BackendError::NotFound { .. }) if tries < TRIES => {}
-                Ok(Created::New) => {
-                    self.blocking(key, Folder::make_private).await?;
-                    return Ok(Created::New);
-                }
-                Ok(Created::Existed) => return Ok(Created::Existed),
                 Err(error) => {
                     // The folder was made for nothing; the error that matters is the first.
                     let _ = self.blocking(key, Folder::prune_above).await;
                     return Err(error);
                 }
+                done => return done,
             }
-        }
-    }
-
-    /// Creates a file, by two steps where the file system has no hard links.
-    async fn create_or_put(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
-        match self.objects.create(key, body.clone()).await {
-            Err(error) if links_are_missing(&error) => {}
-            other => return other,
-        }
-        match self.head(key).await {
-            Ok(_) => Ok(Created::Existed),
-            Err(BackendError::NotFound { .. }) => {
-                self.objects.put(key, body.into()).await?;
-                Ok(Created::New)
-            }
-            Err(error) => Err(error),
         }
     }
 }
 
-/// Whether an error may say that a file system has no hard links.
-fn links_are_missing(error: &BackendError) -> bool {
+/// Whether an error may say that a file system cannot rename or link without replacing.
+fn cannot_create(error: &BackendError) -> bool {
     const EPERM: i32 = 1;
     let io = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
-    io.is_some_and(|io| io.kind() == io::ErrorKind::Unsupported || io.raw_os_error() == Some(EPERM))
-}
-
-/// What is written, and how.
-#[derive(Debug)]
-enum Write {
-    Put(Body),
-    Create(Bytes),
+    io.is_some_and(|io| {
+        matches!(io.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput)
+            || io.raw_os_error() == Some(EPERM)
+    })
 }
 
 #[async_trait]
 impl Backend for LocalBackend {
     async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
-        self.write(key, Write::Put(body)).await.map(|_| ())
+        self.write(key, body, How::Put).await.map(|_| ())
     }
 
     async fn spool(&self) -> Result<SpoolWriter, BackendError> {
@@ -138,7 +107,10 @@ impl Backend for LocalBackend {
     }
 
     async fn create(&self, key: &Key, body: Bytes) -> Result<Created, BackendError> {
-        self.write(key, Write::Create(body)).await
+        match self.write(key, body.clone().into(), How::Create).await {
+            Err(error) if cannot_create(&error) => create_in_steps(self, key, body).await,
+            done => done,
+        }
     }
 
     async fn get(&self, key: &Key, max_bytes: u64) -> Result<Bytes, BackendError> {

@@ -17,10 +17,16 @@ use toolstub_store::{
 
 use crate::error::{classify, cut_short, is_unreachable};
 
+/// The size of the parts in which a large spool is written, and of the largest that is not.
+pub(crate) const PART: u64 = 8 << 20;
+
 /// Keeps objects in an object store whose writes are durable and whose listings are in order.
 ///
 /// A folder of this machine is neither: use [`open`](crate::open) for one. To list the children of
 /// a folder, the store is asked for all of them at once.
+///
+/// A spool of over 8 MiB is written in parts, so that no more of it is held in memory. A crash, or
+/// a write that is dropped half-way, can leave such parts behind, for the store itself to clear away.
 #[derive(Debug, Clone)]
 pub struct ObjectBackend {
     store: Arc<dyn ObjectStore>,
@@ -38,20 +44,49 @@ impl ObjectBackend {
         Ok(())
     }
 
-    /// Creates an object by two steps, for want of a way to say it in one.
-    pub(crate) async fn create_in_steps(
-        &self,
-        key: &Key,
-        body: Bytes,
-    ) -> Result<Created, BackendError> {
-        match self.head(key).await {
-            Ok(_) => Ok(Created::Existed),
-            Err(BackendError::NotFound { .. }) => {
-                self.put(key, body.into()).await?;
-                Ok(Created::New)
+    /// Writes a body in parts, of which one is held at a time.
+    async fn write_parts(&self, key: &Key, body: &Body) -> Result<(), BackendError> {
+        let failed = |error| classify(key.as_str(), error);
+        let path = path(key).map_err(failed)?;
+        let mut upload = match self.store.put_multipart(&path).await {
+            Err(object_store::Error::NotImplemented { .. }) => {
+                let body = body.bytes().await?;
+                return self.write(key, body, PutMode::Overwrite).await.map_err(failed);
             }
-            Err(error) => Err(error),
+            upload => upload.map_err(failed)?,
+        };
+        let written = async {
+            let mut start = 0;
+            while start < body.size() {
+                let end = body.size().min(start + PART);
+                let part = body.read(start..end).await?;
+                upload.put_part(part.into()).await.map_err(failed)?;
+                start = end;
+            }
+            upload.complete().await.map_err(failed)?;
+            Ok(())
+        };
+        let written = written.await;
+        if written.is_err() {
+            // The error that matters is the first.
+            let _ = upload.abort().await;
         }
+        written
+    }
+}
+
+/// Creates an object by two steps, for want of a way to say it in one.
+pub(crate) async fn create_in_steps(
+    backend: &impl Backend,
+    key: &Key,
+    body: Bytes,
+) -> Result<Created, BackendError> {
+    match backend.head(key).await {
+        Ok(_) => Ok(Created::Existed),
+        Err(BackendError::NotFound { .. }) => {
+            backend.put(key, body.into()).await.map(|()| Created::New)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -67,6 +102,9 @@ fn head(meta: &ObjectMeta) -> Head {
 #[async_trait]
 impl Backend for ObjectBackend {
     async fn put(&self, key: &Key, body: Body) -> Result<(), BackendError> {
+        if matches!(body, Body::Spool(_)) && body.size() > PART {
+            return self.write_parts(key, &body).await;
+        }
         let body = body.bytes().await?;
         self.write(key, body, PutMode::Overwrite)
             .await
@@ -82,7 +120,7 @@ impl Backend for ObjectBackend {
             Ok(()) => Ok(Created::New),
             Err(object_store::Error::AlreadyExists { .. }) => Ok(Created::Existed),
             Err(object_store::Error::NotImplemented { .. }) => {
-                self.create_in_steps(key, body).await
+                create_in_steps(self, key, body).await
             }
             Err(error) => Err(classify(key.as_str(), error)),
         }

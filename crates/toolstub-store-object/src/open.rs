@@ -45,14 +45,12 @@ pub enum OpenError {
         /// The scheme.
         scheme: &'static str,
     },
-    /// A file URL that names no absolute path of this machine.
+    /// A file URL that names no absolute path of this machine. What was given may hold secrets
+    /// and is not told.
     #[error(
-        "`{location}` names no folder of this machine; give file:///path with an absolute path and without a host, a query or a fragment"
+        "`file:…` names no folder of this machine; give file:///path with an absolute path and without a host, a query or a fragment"
     )]
-    FileUrl {
-        /// What was given.
-        location: String,
-    },
+    FileUrl,
     /// A location in a bucket that is not usable. What was given may hold secrets and is not told.
     #[error("that is not a location in a bucket: {problem}; give s3://bucket/prefix")]
     S3Url {
@@ -112,7 +110,9 @@ pub enum OpenError {
 /// Opens a store: a path, `file:///path`, `s3://bucket/prefix`, or `memory:` for one that ends with
 /// the process.
 ///
-/// A local folder is made if it is not there. A bucket is not asked for anything yet.
+/// A local folder is made if it is not there. A bucket is not asked for anything yet; but the first
+/// one that is opened has TLS done by `ring` in the whole process, unless that has a default
+/// provider of `rustls` already.
 pub fn open(location: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>, OpenError> {
     match location.split_once(':') {
         Some(("memory", "" | "//" | "///")) => Ok(Arc::new(MemoryBackend::new())),
@@ -135,7 +135,7 @@ fn file_path(location: &str) -> Result<PathBuf, OpenError> {
         .flatten()
         .filter(|url| url.query().is_none() && url.fragment().is_none())
         .and_then(|url| url.to_file_path().ok());
-    path.ok_or_else(|| OpenError::FileUrl { location: location.to_owned() })
+    path.ok_or(OpenError::FileUrl)
 }
 
 #[cfg(feature = "local")]

@@ -24,9 +24,9 @@ use toolstub_store::{
 };
 
 use crate::error::classify;
+use crate::object::{PART, create_in_steps};
 use crate::{ObjectBackend, OpenError, Variables};
 use location::Location;
-use upload::PART;
 
 /// Keeps objects in a bucket of S3, or of a server that speaks its language.
 ///
@@ -47,7 +47,8 @@ impl S3Backend {
     /// Opens `s3://bucket/prefix`. Nothing is asked of the server yet.
     ///
     /// The variables say where it is and who asks, by the names that S3's own tools have for
-    /// that: `docs/storage-backends.md` has them all. The process itself is not asked.
+    /// that: `docs/storage-backends.md` has them all. The process itself is not asked. If it has no
+    /// default provider of `rustls` yet, `ring` becomes that, for the whole process.
     pub fn open(location: &str, variables: &Variables) -> Result<Self, OpenError> {
         let rest = location.strip_prefix("s3:").ok_or("it does not begin with `s3:`");
         let location =
@@ -111,14 +112,7 @@ impl Backend for S3Backend {
             return self.objects.create(key, body).await;
         }
         // There is no way to say it for what comes in parts.
-        match self.head(key).await {
-            Ok(_) => Ok(Created::Existed),
-            Err(BackendError::NotFound { .. }) => {
-                self.put(key, body.into()).await?;
-                Ok(Created::New)
-            }
-            Err(error) => Err(error),
-        }
+        create_in_steps(self, key, body).await
     }
 
     async fn get(&self, key: &Key, max_bytes: u64) -> Result<Bytes, BackendError> {

@@ -113,7 +113,18 @@ fn answers_that_are_errors_are_told_in_a_line() {
 
 #[test]
 fn a_location_says_nothing_of_what_it_hides() {
-    for location in ["s3://u:canary@bucket/x", "s3://bucket/x?canary", "s3://bucket/x#canary"] {
+    for location in [
+        "s3://u:canary@bucket/x",
+        "s3://bucket/x?canary",
+        "s3://bucket/x#canary",
+        "s3:canary",
+        "file://user:canary@host/x",
+        "file:///x?token=canary",
+        "file:///x#canary",
+        "file:canary",
+        "https://user:canary@host/x?token=canary",
+        "memory://canary",
+    ] {
         let error = open(location, &OpenOptions::default()).unwrap_err();
         let (text, debug) = (error.to_string(), format!("{error:?}"));
         assert!(!text.contains("canary") && !debug.contains("canary"), "{text} {debug}");

@@ -41,6 +41,7 @@ impl ResultStore {
         let mut removed = Removed::default();
         let mut after = None;
         let mut committed = String::new();
+        let mut in_the_way = None;
         loop {
             let options = ListOptions {
                 folder: Some(layout::sessions()),
@@ -65,15 +66,18 @@ impl ResultStore {
                 }
             }
             for (name, head) in due {
-                let Ok(key) = layout::sessions().join(name) else { continue };
-                if self.is_committed_by_now(name).await? {
-                    continue;
+                match self.collect(name, request).await {
+                    Ok(true) => {
+                        removed.objects += 1;
+                        removed.bytes += head.size;
+                    }
+                    Ok(false) => {}
+                    // What is in the way of one is told when all others are done.
+                    Err(StoreError::Backend(error @ BackendError::Misplaced { .. })) => {
+                        in_the_way = in_the_way.or(Some(error));
+                    }
+                    Err(error) => return Err(error),
                 }
-                if !request.dry_run {
-                    self.backend.delete(&key).await?;
-                }
-                removed.objects += 1;
-                removed.bytes += head.size;
             }
             match page.entries.last() {
                 Some(last) if page.more => after = Some(last.marker()),
@@ -84,7 +88,22 @@ impl ResultStore {
             self.backend.prune(&layout::sessions()).await?;
         }
         self.remove_spools(request, &mut removed).await?;
-        Ok(removed)
+        in_the_way.map_or(Ok(removed), |error| Err(error.into()))
+    }
+
+    /// Removes a leftover, unless it is none any more; says whether it is gone, or would be.
+    async fn collect(&self, name: &str, request: &CollectRequest) -> Result<bool, StoreError> {
+        let Ok(key) = layout::sessions().join(name) else { return Ok(false) };
+        if self.is_committed_by_now(name).await? {
+            return Ok(false);
+        }
+        if !request.dry_run {
+            if !self.is_still_due(&key, request).await? {
+                return Ok(false);
+            }
+            self.backend.delete(&key).await?;
+        }
+        Ok(true)
     }
 
     /// Removes the spools of processes that died; they stand at the root.
@@ -113,6 +132,16 @@ impl ResultStore {
                 Some(last) if page.more => after = Some(last.marker()),
                 _ => return Ok(()),
             }
+        }
+    }
+
+    /// Whether an object is still as old as it was listed: a writer may have written it again.
+    async fn is_still_due(&self, key: &Key, request: &CollectRequest) -> Result<bool, StoreError> {
+        match self.backend.head(key).await {
+            Ok(head) => Ok(request.is_due(head)),
+            // It is to be removed whatever it is, or is gone.
+            Err(BackendError::NotFound { .. } | BackendError::Misplaced { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::chars::{self, MAX_CHAR};
 use crate::original::Measure;
-use crate::{Backend, Body, Original, ResultStore, SpoolWriter, StoreError};
+use crate::{Backend, BackendError, Body, Original, ResultStore, SpoolWriter, StoreError};
 
 /// What is larger goes into a spool.
 const HELD: usize = 8 << 20;
@@ -19,7 +19,8 @@ const TAIL: usize = 4 * MAX_CHAR;
 /// A content on its way into a store, piece by piece.
 ///
 /// Up to 8 MiB are held in memory; what is larger goes into a spool of the backend's. What was
-/// taken in is gone when this is dropped unfinished.
+/// taken in is gone when this is dropped unfinished. [`Original::body`] shows how it is read back to
+/// be described.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
@@ -52,6 +53,8 @@ pub struct Intake {
     measured: u64,
     /// What was given and is certainly over the cap.
     dropped: u64,
+    /// Whether a piece was measured and has not been kept: a failure, or a push that was given up.
+    broken: bool,
 }
 
 impl ResultStore {
@@ -93,10 +96,13 @@ impl Intake {
             fresh: BytesMut::new(),
             measured: 0,
             dropped: 0,
+            broken: false,
         }
     }
 
     /// Takes the next piece. What is over the hard cap is only counted.
+    ///
+    /// After a failure, or where the future was dropped, nothing more is taken: begin again.
     pub async fn push(&mut self, mut piece: &[u8]) -> Result<(), StoreError> {
         // A character that the cap would cut must be seen to its end.
         let most = self.hard_cap.saturating_add(MAX_CHAR as u64);
@@ -132,6 +138,17 @@ impl Intake {
 
     /// Measures the first of the fresh bytes, and holds them or writes them down.
     async fn keep(&mut self, count: usize) -> Result<(), StoreError> {
+        if std::mem::replace(&mut self.broken, true) {
+            let source = "an earlier piece of it was not kept; begin again".into();
+            let key = "the content".to_owned();
+            return Err(BackendError::Other { key, source }.into());
+        }
+        self.measure_and_keep(count).await?;
+        self.broken = false;
+        Ok(())
+    }
+
+    async fn measure_and_keep(&mut self, count: usize) -> Result<(), StoreError> {
         let piece = self.fresh.split_to(count);
         self.measure.update(&piece);
         self.measured += count as u64;
@@ -208,6 +225,23 @@ mod tests {
     }
 
     const DEFAULT: u64 = crate::DEFAULT_HARD_CAP;
+
+    #[tokio::test]
+    async fn nothing_is_taken_after_a_failure() {
+        use std::io::ErrorKind;
+
+        use crate::fault::{Fault, FaultyBackend, Operation};
+
+        let backend = FaultyBackend::new(Arc::new(MemoryBackend::new()));
+        backend.fail_at(Fault::ErrorBefore(ErrorKind::ConnectionReset), Operation::Spool, 1);
+        let store = ResultStore::new(Arc::new(backend));
+        let mut intake = store.intake(DEFAULT);
+        let half = vec![b'x'; HELD - 1];
+        intake.push(&half).await.unwrap();
+        assert!(intake.push(&half).await.is_err());
+        assert!(intake.push(&half).await.is_err(), "it takes more, and leaves a hole");
+        assert!(intake.finish().await.is_err());
+    }
 
     #[tokio::test]
     async fn a_reader_is_taken_in() {

@@ -2,7 +2,7 @@
 //!
 //! A [`ResultStore`] writes an [`Original`] with what is known of it, and reads, searches, lists
 //! and removes what it keeps, by ref. It works over any [`Backend`]: [`MemoryBackend`] is here, local
-//! folders and object stores are in `toolstub-store-object`, and a team's own takes nine methods.
+//! folders and object stores are in `toolstub-store-object`, and a team's own takes ten methods.
 //!
 //! This crate never detects or summarizes, never renders a stub, and never reads a clock for a
 //! record: times come from the caller.
@@ -73,7 +73,7 @@ pub use probe::{Check, CheckStatus};
 pub use read::{DEFAULT_READ_LIMIT, Piece, ReadAnswer, ReadRequest};
 pub use remove::Removed;
 pub use search::{Match, SearchMode, SearchRequest, Searched};
-pub use select::{Selection, Selector};
+pub use select::{Located, Selection, Selector};
 pub use session::SessionStore;
 pub use stats::{Stats, Tally};
 pub use store::ResultStore;

@@ -51,7 +51,38 @@ impl Original {
         Self { body, not_stored_bytes, measured: measure.finish() }
     }
 
-    /// What is kept.
+    /// What is kept: bytes at hand, or a spool.
+    ///
+    /// Nothing here knows of detection. A program that takes `toolstub-summarize` as well has it read a
+    /// body by an adapter of its own, to be copied, and calls
+    /// `describe(&mut Pieces(original.body(), Vec::new()), mime, preview_chars)`:
+    ///
+    /// ```
+    /// # trait Content {
+    /// #     type Error;
+    /// #     fn piece(&mut self, at: u64) -> Result<&[u8], Self::Error>;
+    /// # }
+    /// // use toolstub_detect::Content;
+    /// use toolstub_store::{BackendError, Body};
+    ///
+    /// struct Pieces<'a>(&'a Body, Vec<u8>);
+    ///
+    /// impl Content for Pieces<'_> {
+    ///     type Error = BackendError;
+    ///
+    ///     fn piece(&mut self, at: u64) -> Result<&[u8], BackendError> {
+    ///         let Self(body, buffer) = self;
+    ///         buffer.resize(256 << 10, 0);
+    ///         let length = body.read_at(at, buffer)?;
+    ///         Ok(&buffer[..length])
+    ///     }
+    /// }
+    /// # let original = toolstub_store::Original::new("one\ntwo\n", 5);
+    /// # assert_eq!(Pieces(original.body(), Vec::new()).piece(4)?, b"t");
+    /// # Ok::<(), BackendError>(())
+    /// ```
+    ///
+    /// It waits for the disk where the body is a file.
     pub fn body(&self) -> &Body {
         &self.body
     }

@@ -275,8 +275,7 @@ impl StoredOriginal<'_> {
         end: u64,
     ) -> Result<(Bytes, Range<u64>), StoreError> {
         let total = self.index.bytes();
-        // Around either end lie the bytes that tell where characters begin.
-        let around = if self.index.is_byte_per_char() { 0 } else { MAX_CHAR as u64 - 1 };
+        let around = self.around();
         let first = offset.saturating_sub(around) / BLOCK as u64;
         let last = (end.saturating_add(around).min(total) - 1) / BLOCK as u64;
         let window = self.blocks(first as usize..=last as usize).await?;
@@ -291,6 +290,34 @@ impl StoredOriginal<'_> {
         }
         let place = window.base + start as u64..window.base + stop as u64;
         Ok((window.bytes.slice(start..stop), place))
+    }
+
+    /// How many bytes on either side of a place tell whether a character begins there.
+    fn around(&self) -> u64 {
+        if self.index.is_byte_per_char() { 0 } else { MAX_CHAR as u64 - 1 }
+    }
+
+    /// The range that [`bytes`](Self::bytes) returns for `offset..end`, without what lies between.
+    pub(crate) async fn whole_chars(
+        &self,
+        offset: u64,
+        end: u64,
+    ) -> Result<Range<u64>, StoreError> {
+        let around = self.around();
+        if around == 0 {
+            return Ok(offset..end);
+        }
+        let window = async |at: u64| {
+            let at = at.min(self.index.bytes() - 1);
+            self.blocks_of(at.saturating_sub(around)..at + around + 1).await
+        };
+        let starts = window(offset).await?;
+        let start = chars::floor(&starts.bytes, (offset - starts.base) as usize);
+        let ends = window(end).await?;
+        let stop = ends.base + chars::floor(&ends.bytes, (end - ends.base) as usize) as u64;
+        let first = chars::first_char_len(&starts.bytes[start..]) as u64;
+        let start = starts.base + start as u64;
+        Ok(start..if stop <= start { start + first } else { stop })
     }
 
     /// The lines `offset..end`, and the place they fill. There is at least one.
@@ -316,7 +343,7 @@ impl StoredOriginal<'_> {
     }
 
     /// Cuts a piece out of a window; the bounds may be wrong if the index is.
-    fn cut(&self, window: &Window, start: u64, stop: u64) -> Result<Bytes, StoreError> {
+    pub(crate) fn cut(&self, window: &Window, start: u64, stop: u64) -> Result<Bytes, StoreError> {
         if window.base <= start && start <= stop && stop <= window.end() {
             let within = |at: u64| (at - window.base) as usize;
             Ok(window.bytes.slice(within(start)..within(stop)))

@@ -85,6 +85,14 @@ impl Record {
             record.metadata.output_uri = layout::output_uri(reference);
         }
         if record.crc32c.is_some() && record.crc32c != record.checksum() {
+            // A later version may cover what this one does not know.
+            let version = record.metadata.schema_version;
+            if version > SCHEMA_VERSION {
+                let later = format!(
+                    "metadata.json is of schema version {version}, later than {SCHEMA_VERSION}, or damaged"
+                );
+                return Err(Unreadable { is_worthless: false, ..damaged(&later) });
+            }
             return Err(damaged("the checksum of metadata.json is wrong"));
         }
         if !same {

@@ -14,7 +14,7 @@ use toolstub_core::{Kind, OffsetUnit, Ref, utf8};
 use self::pointer::Pointer;
 use crate::index::BLOCK;
 use crate::read::{Asked, Piece, ReadRequest};
-use crate::store::StoredOriginal;
+use crate::store::{SMALL_WINDOW, StoredOriginal};
 use crate::{ResultStore, StoreError};
 
 /// How many blocks are scanned from one request.
@@ -128,6 +128,16 @@ struct Selected {
     columns: Option<Vec<String>>,
 }
 
+/// Where a piece stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Located {
+    /// The piece, its bytes left out.
+    pub piece: Piece,
+    /// The bytes of the original that it fills. Characters begin at both ends.
+    pub bytes: Range<u64>,
+}
+
 /// A place, in every unit.
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -148,13 +158,45 @@ impl ResultStore {
         selector: &Selector,
         request: &ReadRequest,
     ) -> Result<Piece, StoreError> {
-        let asked = Asked::new(request)?;
         let original = self.open(reference).await?;
-        original.check_presence().await?;
-        let Selected { bytes, columns } = original.select(selector).await?;
-        let begin = original.place(bytes.start).await?;
-        let end = original.place(bytes.end).await?;
-        let total_lines = original.lines_within(begin, end).await?;
+        let Located { mut piece, bytes } = original.locate(Some(selector), request).await?;
+        if bytes.is_empty() {
+            // Nothing is promised of an output that is gone.
+            original.check_presence().await?;
+        } else {
+            let window = original.blocks_of(bytes.clone()).await?;
+            piece.bytes = original.cut(&window, bytes.start, bytes.end)?;
+        }
+        Ok(piece)
+    }
+
+    /// Finds where a piece stands, without fetching it: of a piece too large to be held, the range
+    /// of bytes can be read in parts.
+    pub async fn locate(
+        &self,
+        reference: &Ref,
+        selector: Option<&Selector>,
+        request: &ReadRequest,
+    ) -> Result<Located, StoreError> {
+        self.open(reference).await?.locate(selector, request).await
+    }
+}
+
+impl StoredOriginal<'_> {
+    async fn locate(
+        &self,
+        selector: Option<&Selector>,
+        request: &ReadRequest,
+    ) -> Result<Located, StoreError> {
+        let asked = Asked::new(request)?;
+        let whole = Selected { bytes: 0..self.index.bytes(), columns: None };
+        let Selected { bytes, columns } = match selector {
+            Some(selector) => self.select(selector).await?,
+            None => whole,
+        };
+        let begin = self.place(bytes.start).await?;
+        let end = self.place(bytes.end).await?;
+        let total_lines = self.lines_within(begin, end).await?;
         let (total_chars, total_bytes) = (end.chars - begin.chars, end.byte - begin.byte);
         let total = match request.unit {
             OffsetUnit::UnicodeCodePoint => total_chars,
@@ -162,9 +204,15 @@ impl ResultStore {
             OffsetUnit::Line => total_lines,
         };
         let to = asked.limit.map_or(total, |limit| asked.offset.saturating_add(limit).min(total));
+        let selection = Selection {
+            offset: begin.chars,
+            byte_offset: begin.byte,
+            line: begin.line_feeds + 1,
+            columns,
+        };
         let mut piece = Piece {
             bytes: Bytes::new(),
-            tool_result_id: original.metadata.tool_result_id.clone(),
+            tool_result_id: self.metadata.tool_result_id.clone(),
             offset: asked.offset,
             limit: request.limit.min(i128::from(u64::MAX)),
             unit: request.unit,
@@ -173,48 +221,53 @@ impl ResultStore {
             total_lines,
             has_more: asked.offset < total,
             next_offset: asked.offset,
-            selection: Some(Selection {
-                offset: begin.chars,
-                byte_offset: begin.byte,
-                line: begin.line_feeds + 1,
-                columns,
-            }),
-            metadata: request.include_metadata.then(|| original.metadata.clone()),
+            selection: selector.map(|_| selection),
+            metadata: request.include_metadata.then(|| self.metadata.clone()),
         };
         if asked.offset >= to {
-            return Ok(piece);
+            return Ok(Located { piece, bytes: begin.byte..begin.byte });
         }
         let (bytes, place) = match request.unit {
             OffsetUnit::UnicodeCodePoint => {
-                let (from, to) = (begin.chars + asked.offset, begin.chars + to);
-                let (bytes, place) = original.chars(from, to).await?;
-                (bytes, place.start - begin.chars..place.end - begin.chars)
+                let from = self.byte_of_char(begin.chars + asked.offset).await?;
+                let stop = self.byte_of_char(begin.chars + to).await?;
+                (from..stop, asked.offset..to)
             }
             OffsetUnit::Byte => {
                 let (from, to) = (begin.byte + asked.offset, begin.byte + to);
-                let (bytes, place) = original.bytes(from, to).await?;
-                (bytes, place.start.saturating_sub(begin.byte)..place.end - begin.byte)
+                let bytes = self.whole_chars(from, to).await?;
+                let place = bytes.start.saturating_sub(begin.byte)..bytes.end - begin.byte;
+                (bytes, place)
             }
             OffsetUnit::Line => {
                 // The part may begin within a line.
                 let line_start = async |line: u64| match line {
                     0 => Ok(begin.byte),
                     line if line == total => Ok(end.byte),
-                    line => original.line_start(begin.line_feeds + line).await,
+                    line => self.line_start(begin.line_feeds + line).await,
                 };
-                let (from, stop) = (line_start(asked.offset).await?, line_start(to).await?);
-                (original.bytes(from, stop).await?.0, asked.offset..to)
+                (line_start(asked.offset).await?..line_start(to).await?, asked.offset..to)
             }
         };
-        piece.bytes = bytes;
         piece.offset = place.start;
         piece.next_offset = place.end;
         piece.has_more = place.end < total;
-        Ok(piece)
+        Ok(Located { piece, bytes })
     }
-}
 
-impl StoredOriginal<'_> {
+    /// Where a character begins; the end for the number behind the last.
+    async fn byte_of_char(&self, number: u64) -> Result<u64, StoreError> {
+        if self.index.is_byte_per_char() {
+            return Ok(number);
+        }
+        if number >= self.index.chars() {
+            return Ok(self.index.bytes());
+        }
+        let block = self.index.block_of_char(number);
+        let window = self.blocks(block..=block).await?;
+        self.start_of_char(&window, number)
+    }
+
     async fn select(&self, selector: &Selector) -> Result<Selected, StoreError> {
         let selected = match &selector.0 {
             Part::Pointer(pointer) => {
@@ -256,6 +309,7 @@ impl StoredOriginal<'_> {
         if lines.first > count {
             return Ok(Err(format!("the result has {count} lines")));
         }
+        self.fetch_lines(lines).await?;
         let start = self.line_start(lines.first - 1).await?;
         let end = if lines.last >= count {
             self.index.bytes()
@@ -263,6 +317,18 @@ impl StoredOriginal<'_> {
             self.line_start(lines.last).await?
         };
         Ok(Ok(Selected { bytes: start..end, columns: None }))
+    }
+
+    /// Fetches the blocks of a few lines at once, so that all that is looked up in them is at hand.
+    async fn fetch_lines(&self, lines: Span) -> Result<(), StoreError> {
+        let block = |line: u64| if line == 0 { 0 } else { self.index.block_of_line_feed(line) };
+        let to_the_end = lines.last >= self.index.line_feeds();
+        let first = block(lines.first - 1);
+        let last = if to_the_end { self.index.len() - 1 } else { block(lines.last) };
+        if (last - first + 1) * BLOCK <= SMALL_WINDOW {
+            self.blocks(first..=last).await?;
+        }
+        Ok(())
     }
 
     /// Where the line of this number begins, 0-based; there is a line feed before it.

@@ -3,8 +3,8 @@
 use toolstub_core::{EventId, Metadata, Ref, SessionId, ToolResultId};
 
 use crate::{
-    ListRequest, Listed, Piece, ReadRequest, Removed, ResultStore, SearchRequest, Searched,
-    Selector, StoreError,
+    ListRequest, Listed, Located, Piece, ReadRequest, Removed, ResultStore, SearchRequest,
+    Searched, Selector, StoreError,
 };
 
 /// The results of one session, and of no other.
@@ -70,6 +70,17 @@ impl SessionStore {
     ) -> Result<Piece, StoreError> {
         self.check(reference)?;
         self.store.read_selected(reference, selector, request).await
+    }
+
+    /// [`ResultStore::locate`], within the session.
+    pub async fn locate(
+        &self,
+        reference: &Ref,
+        selector: Option<&Selector>,
+        request: &ReadRequest,
+    ) -> Result<Located, StoreError> {
+        self.check(reference)?;
+        self.store.locate(reference, selector, request).await
     }
 
     /// [`ResultStore::search`], within the session.

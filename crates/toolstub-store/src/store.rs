@@ -1,7 +1,8 @@
 //! The store: one semantics over any backend.
 
+use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use toolstub_core::{Metadata, Receipt, Ref};
@@ -9,6 +10,11 @@ use toolstub_core::{Metadata, Receipt, Ref};
 use crate::index::{BLOCK, BlockIndex};
 use crate::record::{MAX_RECORD, Record, Unreadable};
 use crate::{Backend, BackendError, StoreError, layout};
+
+/// A window of at most so many bytes is kept while one call is served.
+pub(crate) const SMALL_WINDOW: usize = 4 * BLOCK;
+/// How many windows are kept.
+const KEPT_WINDOWS: usize = 2;
 
 /// Keeps the originals of tool results, and reads, searches and lists them.
 ///
@@ -61,10 +67,11 @@ impl ResultStore {
                 Err(Unreadable { error, is_worthless: false }) => Err(error),
             },
             Err(BackendError::NotFound { .. }) => Ok(Found::Nothing),
-            Err(BackendError::TooLarge { size, .. }) => Err(StoreError::corrupt(
-                reference,
-                format!("metadata.json takes {size} bytes, over the {MAX_RECORD} of any record"),
-            )),
+            Err(BackendError::TooLarge { size, .. }) => {
+                let damage =
+                    format!("metadata.json takes {size} bytes, over the {MAX_RECORD} of any");
+                Ok(Found::Worthless(StoreError::corrupt(reference, damage)))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -77,7 +84,8 @@ impl ResultStore {
         let record =
             self.record(reference).await?.ok_or_else(|| StoreError::not_found(reference))?;
         let index = record.index(reference)?;
-        Ok(StoredOriginal { store: self, reference, metadata: record.metadata, index })
+        let kept = Mutex::default();
+        Ok(StoredOriginal { store: self, reference, metadata: record.metadata, index, kept })
     }
 }
 
@@ -99,6 +107,8 @@ pub(crate) struct StoredOriginal<'a> {
     pub(crate) reference: &'a Ref,
     pub(crate) metadata: Metadata,
     pub(crate) index: BlockIndex,
+    /// The last small windows: what is looked up around a place is not fetched again.
+    kept: Mutex<VecDeque<Window>>,
 }
 
 /// Some whole blocks of an original, checked.
@@ -172,6 +182,9 @@ impl StoredOriginal<'_> {
     pub(crate) async fn blocks(&self, blocks: RangeInclusive<usize>) -> Result<Window, StoreError> {
         let base = *blocks.start() as u64 * BLOCK as u64;
         let end = ((*blocks.end() as u64 + 1) * BLOCK as u64).min(self.index.bytes());
+        if let Some(window) = self.kept(base..end) {
+            return Ok(window);
+        }
         let key = layout::result(self.reference).child(layout::OUTPUT);
         let mut found = self.store.backend.get_range(&key, base..end).await;
         if let Err(BackendError::NotFound { .. }) = found {
@@ -202,7 +215,26 @@ impl StoredOriginal<'_> {
                 )));
             }
         }
-        Ok(Window { base, bytes: ranged.bytes })
+        let window = Window { base, bytes: ranged.bytes };
+        self.keep(&window);
+        Ok(window)
+    }
+
+    fn kept(&self, bytes: Range<u64>) -> Option<Window> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let holds = |window: &&Window| window.base <= bytes.start && bytes.end <= window.end();
+        let window = kept.iter().find(holds)?;
+        let within = |at: u64| (at - window.base) as usize;
+        let part = window.bytes.slice(within(bytes.start)..within(bytes.end));
+        Some(Window { base: bytes.start, bytes: part })
+    }
+
+    fn keep(&self, window: &Window) {
+        if window.bytes.len() <= SMALL_WINDOW {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.truncate(KEPT_WINDOWS - 1);
+            kept.push_front(window.clone());
+        }
     }
 
     /// Fetches the blocks that hold a range of bytes, which is not empty.

@@ -182,13 +182,17 @@ impl ResultStore {
 
     /// Puts the output again unless it is there in its full length.
     async fn ensure_output(&self, key: &Key, original: &Original) -> Result<(), BackendError> {
-        match self.backend.head(key).await {
-            Ok(head) if head.size == original.size() => Ok(()),
-            Ok(_) | Err(BackendError::NotFound { .. }) => {
-                self.backend.put(key, original.body().clone()).await
+        for _ in 0..COMMIT_TRIES {
+            match self.backend.head(key).await {
+                Ok(head) if head.size == original.size() => return Ok(()),
+                Ok(_) | Err(BackendError::NotFound { .. }) => {
+                    self.backend.put(key, original.body().clone()).await?;
+                }
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
+        let source = "what is written there does not come back".into();
+        Err(BackendError::Other { key: key.to_string(), source })
     }
 
     /// Makes the record visible, and returns the one that is, and whether this call certainly made

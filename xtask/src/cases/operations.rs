@@ -24,8 +24,6 @@ pub(super) enum Outcome {
     Done(Done),
     /// It is not to be carried out, as an earlier put was refused.
     Skipped,
-    /// It does not exist yet.
-    NotYet(String),
     /// The step is not in the vocabulary, or does not fit the case.
     Misread(String),
 }

@@ -78,26 +78,15 @@ pub(super) fn run(case: &Case, folder: &Path) -> anyhow::Result<Verdicts> {
     };
     let (mut must, mut should) = (Vec::new(), Vec::new());
     let mut asked_should = false;
-    let mut not_yet = None;
     for (index, step) in case.steps.iter().enumerate() {
         asked_should |= step.contains_key("should");
-        // What comes after an operation that does not exist builds on what it would have done.
-        if not_yet.is_some() {
-            continue;
-        }
         let told = |text: String| format!("step {}: {text}", index + 1);
-        match run_step(step, &mut state) {
-            Ended::NotYet(operation) => not_yet = Some(operation),
-            Ended::Judged(failures) => {
-                must.extend(failures.must.into_iter().map(told));
-                should.extend(failures.should.into_iter().map(told));
-            }
-        }
+        let failures = run_step(step, &mut state);
+        must.extend(failures.must.into_iter().map(told));
+        should.extend(failures.should.into_iter().map(told));
     }
-    let verdict = |failures: &[String]| match (failures.is_empty(), &not_yet) {
-        (false, _) => Verdict::Failed(failures.join("; ")),
-        (true, Some(operation)) => Verdict::NotYet(operation.clone()),
-        (true, None) => Verdict::Passed,
+    let verdict = |failures: &[String]| {
+        if failures.is_empty() { Verdict::Passed } else { Verdict::Failed(failures.join("; ")) }
     };
     Ok(if case.is_should() {
         Verdicts { must: None, should: Some(verdict(&[must, should].concat())) }
@@ -107,12 +96,6 @@ pub(super) fn run(case: &Case, folder: &Path) -> anyhow::Result<Verdicts> {
     })
 }
 
-/// How a step ended.
-enum Ended {
-    NotYet(String),
-    Judged(Failures),
-}
-
 /// What did not hold.
 #[derive(Debug, Default)]
 struct Failures {
@@ -120,7 +103,7 @@ struct Failures {
     should: Vec<String>,
 }
 
-fn run_step(step: &Map<String, Value>, state: &mut State) -> Ended {
+fn run_step(step: &Map<String, Value>, state: &mut State) -> Failures {
     let mut failures = Failures::default();
     let empty = Map::new();
     let block = |name: &str| match step.get(name) {
@@ -132,7 +115,7 @@ fn run_step(step: &Map<String, Value>, state: &mut State) -> Ended {
         (Ok(expect), Ok(should)) => (expect, should),
         (Err(error), _) | (_, Err(error)) => {
             failures.must.push(error);
-            return Ended::Judged(failures);
+            return failures;
         }
     };
     rss::reset();
@@ -143,15 +126,14 @@ fn run_step(step: &Map<String, Value>, state: &mut State) -> Ended {
     let seconds = begun.elapsed().as_secs_f64();
     let done = match caught {
         Ok(Outcome::Done(done)) => done,
-        Ok(Outcome::Skipped) => return Ended::Judged(failures),
-        Ok(Outcome::NotYet(operation)) => return Ended::NotYet(operation),
+        Ok(Outcome::Skipped) => return failures,
         Ok(Outcome::Misread(error)) => {
             failures.must.push(error);
-            return Ended::Judged(failures);
+            return failures;
         }
         Err(_) => {
             failures.must.push("it panicked".to_owned());
-            return Ended::Judged(failures);
+            return failures;
         }
     };
     let limit = max_seconds(step);
@@ -168,7 +150,7 @@ fn run_step(step: &Map<String, Value>, state: &mut State) -> Ended {
         // One word of what went wrong says more than each expectation that could not be looked at.
         failures.must = vec![format!("failed: {error}")];
     }
-    Ended::Judged(failures)
+    failures
 }
 
 /// Runs the script that makes inputs, in its folder.

@@ -11,8 +11,6 @@ pub(super) enum Verdict {
     Passed,
     /// Something did not hold: which step, and why.
     Failed(String),
-    /// An operation does not exist yet.
-    NotYet(String),
 }
 
 /// How a case ended in what must hold and in what should; `None` where it asks for nothing.
@@ -28,7 +26,6 @@ impl Verdicts {
         let said = |verdict: &Verdict| match verdict {
             Verdict::Passed => "pass".to_owned(),
             Verdict::Failed(why) => format!("FAIL {why}"),
-            Verdict::NotYet(operation) => format!("not yet: {operation}"),
         };
         match (&self.must, &self.should) {
             (Some(must), Some(should)) if must == should => format!("{id} {}", said(must)),
@@ -44,7 +41,6 @@ impl Verdicts {
 struct Tally {
     passed: usize,
     failed: usize,
-    not_yet: usize,
 }
 
 impl Tally {
@@ -52,14 +48,13 @@ impl Tally {
         match verdict {
             Verdict::Passed => self.passed += 1,
             Verdict::Failed(_) => self.failed += 1,
-            Verdict::NotYet(_) => self.not_yet += 1,
         }
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed, {} not yet", self.passed, self.failed, self.not_yet)
+        write!(f, "{} passed, {} failed", self.passed, self.failed)
     }
 }
 
@@ -78,7 +73,7 @@ impl Totals {
 
     /// Whether no case was counted.
     pub(super) fn is_empty(&self) -> bool {
-        [&self.must, &self.should].iter().all(|t| t.passed + t.failed + t.not_yet == 0)
+        [&self.must, &self.should].iter().all(|t| t.passed + t.failed == 0)
     }
 
     /// Whether anything that must hold did not.
@@ -105,9 +100,8 @@ mod tests {
         totals.count(&Verdicts { must: Some(Verdict::Passed), should: failed() });
         assert!(!totals.must_failed() && !totals.is_empty());
         totals.count(&Verdicts { must: failed(), should: None });
-        totals.count(&Verdicts { must: Some(Verdict::NotYet("turn".to_owned())), should: None });
         assert!(totals.must_failed());
-        let said = "must 1 passed, 1 failed, 1 not yet; should 0 passed, 1 failed, 0 not yet";
+        let said = "must 1 passed, 1 failed; should 0 passed, 1 failed";
         assert_eq!(totals.to_string(), said);
     }
 
@@ -120,6 +114,5 @@ mod tests {
             "D01 pass; should: FAIL step 1: x"
         );
         assert_eq!(line(None, Some(Verdict::Passed)), "D01 pass (should)");
-        assert_eq!(line(Some(Verdict::NotYet("turn".to_owned())), None), "D01 not yet: turn");
     }
 }

@@ -1,6 +1,7 @@
 """What a bucket holds, asked by another client than the one that is tried.
 
-bucket.py list BUCKET PREFIX             a JSON object: keys with sizes, uploads
+bucket.py list BUCKET PREFIX             a JSON object: keys with sizes, unfinished uploads with their ids
+                                         and whether an object beside them names that
 bucket.py copy BUCKET PREFIX TO_BUCKET   copies the keys below the prefix, as they are
 """
 
@@ -23,9 +24,13 @@ pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=p
 objects = [found for page in pages for found in page.get("Contents", [])]
 if action == "list":
     answer = client.list_multipart_uploads(Bucket=bucket, Prefix=prefix)
+    markers = [found["Key"] for found in objects if "#" in found["Key"] and found["Size"] < 10000]
+    bodies = [client.get_object(Bucket=bucket, Key=key)["Body"].read() for key in markers]
+    named = {word.decode() for body in bodies for word in body.split()}
+    uploads = [(found["Key"], found["UploadId"]) for found in answer.get("Uploads", [])]
     print(json.dumps({
         "keys": [[found["Key"], found["Size"]] for found in objects],
-        "uploads": [found["Key"] for found in answer.get("Uploads", [])],
+        "uploads": [[key, upload, upload in named] for key, upload in uploads],
     }))
 elif action == "copy":
     target = sys.argv[4]

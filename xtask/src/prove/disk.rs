@@ -8,13 +8,17 @@ use std::sync::Arc;
 
 use super::content::Content;
 use super::holdings::Place;
-use super::mount::folder;
+use super::mount::{folder, require};
 use super::subject::{Ended, Running, Subject};
 use crate::say;
 
 const SESSION: &str = "disk";
+/// The programs that the trials are made with.
+const TOOLS: [&str; 9] =
+    ["chmod", "chown", "kill", "mkfifo", "mount", "prlimit", "setpriv", "timeout", "umount"];
 
 pub(super) fn run(program: &Path, thorough: bool) -> anyhow::Result<bool> {
+    require(&TOOLS)?;
     let folder = folder()?;
     // Where another user can run it.
     let copy = folder.path().join("toolstub");

@@ -2,16 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, Error, ensure};
 use regex::Regex;
 use serde::Deserialize;
+
+use super::mount::NotHere;
 
 const BUCKET: &str = include_str!("bucket.py");
 /// The keys that are documented.
 const KEY: &str = r"^(sessions/[^/]+/(?:events/[^/]+/)?tool-results/[A-Za-z0-9_.-]+)/(output\.txt|metadata\.json)$";
+
+const UPLOAD: &str = "an unfinished upload";
+/// Its process died before it could leave word of it: only the bucket knows of it.
+const UNNAMED_UPLOAD: &str = "an unfinished upload that nothing names";
 
 /// Where a store stands.
 #[derive(Debug, Clone)]
@@ -32,7 +39,8 @@ pub(super) struct Holdings {
 #[derive(Debug, Deserialize)]
 struct Listed {
     keys: Vec<(String, u64)>,
-    uploads: Vec<String>,
+    /// Key, id, and whether an object beside it names the upload.
+    uploads: Vec<(String, String, bool)>,
 }
 
 impl Place {
@@ -58,8 +66,9 @@ impl Place {
                 let relative = |key: String| key.strip_prefix(&prefix).unwrap_or(&key).to_owned();
                 let keys = listed.keys.into_iter().map(|(key, size)| (relative(key), size));
                 let mut holdings = Holdings::of(keys)?;
-                for key in listed.uploads {
-                    holdings.others.insert(relative(key), "an unfinished upload".to_owned());
+                for (key, id, is_named) in listed.uploads {
+                    let what = if is_named { UPLOAD } else { UNNAMED_UPLOAD };
+                    holdings.others.insert(format!("{} by {id}", relative(key)), what.to_owned());
                 }
                 Ok(holdings)
             }
@@ -81,9 +90,15 @@ fn below(prefix: &str) -> String {
 fn run(python: &Path, args: &[&str]) -> anyhow::Result<Vec<u8>> {
     let mut command = Command::new(python);
     command.args(["-c", BUCKET]).args(args);
-    let output = command.output().with_context(|| format!("cannot run {}", python.display()))?;
+    let output = command.output().map_err(|error| {
+        let told = format!("cannot run {}: {error}", python.display());
+        if error.kind() == ErrorKind::NotFound { NotHere::because(told) } else { Error::msg(told) }
+    })?;
     let err = String::from_utf8_lossy(&output.stderr);
     let last = err.trim().lines().next_back().unwrap_or_default();
+    if last.starts_with("ModuleNotFoundError") {
+        return Err(NotHere::because(format!("{}: {last}", python.display())));
+    }
     ensure!(output.status.success(), "{} with boto3: {last}", python.display());
     Ok(output.stdout)
 }
@@ -117,6 +132,16 @@ impl Holdings {
         self.results.is_empty() && self.others.is_empty()
     }
 
+    /// Takes away what is there as well as in `earlier`, and is an upload that nothing named there; how
+    /// many that are.
+    pub(super) fn excuse_unnamed(&mut self, earlier: &Self) -> usize {
+        let all = self.others.len();
+        let is_unnamed =
+            |key: &str| earlier.others.get(key).is_some_and(|what| what == UNNAMED_UPLOAD);
+        self.others.retain(|key, _| !is_unnamed(key));
+        all - self.others.len()
+    }
+
     /// What is there beside results, each in a line.
     pub(super) fn strays(&self) -> Vec<String> {
         self.others.iter().map(|(key, what)| format!("{key}: {what}")).collect()
@@ -131,7 +156,7 @@ impl fmt::Display for Holdings {
         let outputs = count(|key, _| key.ends_with("/output.txt"));
         let records = count(|key, _| key.ends_with("/metadata.json"));
         let folders = count(|_, what| what == "an empty folder");
-        let uploads = count(|_, what| what == "an unfinished upload");
+        let uploads = count(|_, what| what == UPLOAD || what == UNNAMED_UPLOAD);
         let rest = self.others.len() - outputs - records - folders - uploads;
         write!(
             f,
@@ -149,7 +174,7 @@ fn walk(root: &Path) -> anyhow::Result<Holdings> {
     while let Some(folder) = open.pop() {
         let entries = std::fs::read_dir(&folder);
         let entries = match entries {
-            Err(error) if folder == root && error.kind() == std::io::ErrorKind::NotFound => break,
+            Err(error) if folder == root && error.kind() == ErrorKind::NotFound => break,
             entries => entries.with_context(|| format!("cannot list {}", folder.display()))?,
         };
         let relative =
@@ -176,6 +201,18 @@ fn walk(root: &Path) -> anyhow::Result<Holdings> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_an_upload_that_nothing_named_is_excused() {
+        let holdings = |uploads: [&str; 3]| {
+            let others = ["a", "b", "c"].map(str::to_owned).into_iter();
+            let others = others.zip(uploads.map(str::to_owned)).collect();
+            Holdings { others, ..Holdings::default() }
+        };
+        let mut after = holdings([UNNAMED_UPLOAD, UNNAMED_UPLOAD, "7 bytes"]);
+        assert_eq!(after.excuse_unnamed(&holdings([UNNAMED_UPLOAD, UPLOAD, "7 bytes"])), 1);
+        assert_eq!(after.others.len(), 2);
+    }
 
     #[test]
     fn a_result_is_two_files_in_a_documented_place() {

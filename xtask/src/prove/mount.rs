@@ -19,6 +19,24 @@ impl fmt::Display for NotHere {
 
 impl std::error::Error for NotHere {}
 
+impl NotHere {
+    pub(super) fn because(reason: impl Into<String>) -> anyhow::Error {
+        Self(reason.into()).into()
+    }
+}
+
+/// Looks up programs that a proof cannot be run without, before it is begun.
+pub(super) fn require(names: &[&str]) -> anyhow::Result<()> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = std::env::split_paths(&path).collect();
+    let is_missing = |name: &&str| !folders.iter().any(|folder| folder.join(name).is_file());
+    let missing: Vec<_> = names.iter().copied().filter(is_missing).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(NotHere::because(format!("the PATH has no {}", missing.join(", no "))))
+}
+
 /// Runs a command of the system that must succeed; what it printed.
 pub(super) fn system(words: &[&str]) -> anyhow::Result<String> {
     let (name, args) = words.split_first().context("a command has a name")?;
@@ -53,8 +71,9 @@ impl Mount {
     /// The same for the first mount of a proof: where it is refused, the proof cannot be run.
     pub(super) fn first(args: &[&str], at: &Path) -> anyhow::Result<Self> {
         Self::new(args, at).map_err(|error| {
-            NotHere(format!("file systems cannot be mounted here, which takes root: {error:#}"))
-                .into()
+            NotHere::because(format!(
+                "file systems cannot be mounted here, which takes root: {error:#}"
+            ))
         })
     }
 
@@ -84,5 +103,18 @@ impl Mount {
 impl Drop for Mount {
     fn drop(&mut self) {
         let _ = system(&["umount", "--lazy", &self.0.to_string_lossy()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_missing_is_told_by_name() {
+        assert!(require(&["sh"]).is_ok());
+        let error = require(&["sh", "no-such-program"]).unwrap_err();
+        assert!(error.is::<NotHere>());
+        assert_eq!(error.to_string(), "the PATH has no no-such-program");
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::content::Content;
 use super::holdings::Place;
-use super::mount::{Mount, folder, system};
+use super::mount::{Mount, folder, require, system};
 use super::random::Random;
 use super::subject::{Running, Subject};
 use crate::say;
@@ -34,6 +34,7 @@ struct Tally {
 }
 
 pub(super) fn run(program: &Path, rounds: u64, seed: u64) -> anyhow::Result<bool> {
+    require(&["chmod", "mkfs.ext4", "mount", "python3", "umount"])?;
     say(format_args!("power cut: {rounds} rounds of {WRITERS} writers, seed {seed}"));
     let folder = folder()?;
     let mut random = Random::new(seed);

@@ -20,7 +20,7 @@ pub(crate) fn run(context: &Context) -> Result<Outcome, Failure> {
     let name = format!("{}-{moment}", std::process::id());
     let checks = block_on(async { Ok(store.probe(&name, now).await?) })?;
     let failed = checks.iter().any(|check| check.status == CheckStatus::Failed);
-    let guarantees = guarantees(&location);
+    let guarantees = guarantees(&location, context.fsync);
     if context.json {
         output::write_json(&json!({
             "store": location,
@@ -49,7 +49,7 @@ pub(crate) fn run(context: &Context) -> Result<Outcome, Failure> {
 }
 
 /// What holds in a store beyond what can be tried out.
-fn guarantees(location: &str) -> &'static [&'static str] {
+fn guarantees(location: &str, fsync: bool) -> &'static [&'static str] {
     if location.starts_with("memory:") {
         &["what is stored ends with the process"]
     } else if location.starts_with("s3:") {
@@ -59,6 +59,13 @@ fn guarantees(location: &str) -> &'static [&'static str] {
             "a result is seen whole or not at all, and each block that is read is checked",
             "an upload that a crash interrupts is found by gc; for one that breaks off as it begins, \
              let the bucket abort incomplete uploads after a day",
+        ]
+    } else if !fsync {
+        &[
+            "a write is not waited for until it is on the disk (fsync is off): a power cut can lose \
+             what was acknowledged",
+            "folders are private to their owner (0700), files too (0600)",
+            "a result is seen whole or not at all, and each block that is read is checked",
         ]
     } else {
         &[

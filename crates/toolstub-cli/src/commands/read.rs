@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use toolstub_core::{OffsetUnit, Ref};
-use toolstub_store::{Piece, ReadRequest, Selector, SessionStore};
+use toolstub_store::{Located, Piece, ReadRequest, Selector, SessionStore};
 
 use super::Outcome;
 use crate::args::Read;
@@ -10,10 +10,8 @@ use crate::context::{Context, block_on};
 use crate::failure::Failure;
 use crate::output;
 
-/// How many characters or bytes are read at once.
-const PIECE: i128 = 4 << 20;
-/// How many lines are read at once.
-const PIECE_LINES: i128 = 50_000;
+/// How many bytes are read at once.
+const PART: i128 = 4 << 20;
 
 pub(crate) fn run(args: &Read, context: &Context) -> Result<Outcome, Failure> {
     if args.base64 && !context.json {
@@ -34,51 +32,55 @@ pub(crate) fn run(args: &Read, context: &Context) -> Result<Outcome, Failure> {
         (_, _, Some(lines)) => Some(Selector::lines(lines)?),
         (None, None, None) => None,
     };
-    let piece = block_on(async {
-        Ok(match &selector {
-            Some(selector) => store.read_selected(&reference, selector, &request).await?,
-            None if context.json => store.read(&reference, &request).await?,
-            None => print_all_but_last(&store, &reference, request).await?,
-        })
-    })?;
     if context.json {
+        let piece = block_on(async {
+            Ok(match &selector {
+                Some(selector) => store.read_selected(&reference, selector, &request).await?,
+                None => store.read(&reference, &request).await?,
+            })
+        })?;
         let answer = if args.base64 { piece.to_base64_answer() } else { piece.to_answer() };
         output::write_json(&answer)?;
-    } else {
-        output::write(&piece.bytes)?;
-        if let Some(columns) = piece.selection.as_ref().and_then(|part| part.columns.as_ref()) {
-            output::remark(&format!("columns: {}", columns.join(", ")));
-        }
-        if piece.has_more {
-            output::remark(&how_to_go_on(&piece));
-        }
+        return Ok(Outcome::Done);
+    }
+    let piece = block_on(print(&store, &reference, selector.as_ref(), &request))?;
+    if let Some(columns) = piece.selection.as_ref().and_then(|part| part.columns.as_ref()) {
+        output::remark(&format!("columns: {}", columns.join(", ")));
+    }
+    if piece.has_more {
+        output::remark(&how_to_go_on(&piece));
     }
     Ok(Outcome::Done)
 }
 
-/// Reads in pieces, so that an original of any size is printed in bounded memory. The last piece is
-/// returned.
-async fn print_all_but_last(
+/// Prints a piece of any size in bounded memory, and returns it without its bytes.
+async fn print(
     store: &SessionStore,
     reference: &Ref,
-    mut request: ReadRequest,
+    selector: Option<&Selector>,
+    request: &ReadRequest,
 ) -> Result<Piece, Failure> {
-    let most = match request.unit {
-        OffsetUnit::UnicodeCodePoint | OffsetUnit::Byte => PIECE,
-        OffsetUnit::Line => PIECE_LINES,
-    };
-    let (all, mut left) = (request.limit == -1, request.limit);
+    let is_small = (0..=PART).contains(&request.limit) && request.unit != OffsetUnit::Line;
+    if is_small && selector.is_none() {
+        let piece = store.read(reference, request).await?;
+        output::write(&piece.bytes)?;
+        return Ok(piece);
+    }
+    let Located { piece, bytes, .. } = store.locate(reference, selector, request).await?;
+    let mut at = i128::from(bytes.start);
+    let end = i128::from(bytes.end);
+    // Also of an empty piece, so that nothing is promised of an output that is gone.
     loop {
-        // What is left is never so short that a character is longer.
-        let is_last = !all && left <= 2 * most;
-        request.limit = if is_last { left } else { most };
-        let piece = store.read(reference, &request).await?;
-        if is_last || !piece.has_more || !output::write_piece(&piece.bytes)? {
+        // What is left for the last part is never so short that a character is longer.
+        let left = end - at;
+        let limit = if left <= 2 * PART { left } else { PART };
+        let part =
+            ReadRequest { offset: at, limit, unit: OffsetUnit::Byte, include_metadata: false };
+        let part = store.read(reference, &part).await?;
+        at = i128::from(part.next_offset);
+        if !output::write_piece(&part.bytes)? || at >= end {
             return Ok(piece);
         }
-        let next = i128::from(piece.next_offset);
-        left -= next - request.offset;
-        request.offset = next;
     }
 }
 

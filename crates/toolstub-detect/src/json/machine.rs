@@ -1,9 +1,12 @@
 //! The grammar of JSON as a machine that takes a content in pieces and never recurses.
 //!
-//! It accepts what agents meet beyond RFC 8259: any depth, numbers of any size, unpaired surrogate
+//! It accepts what agents meet beyond RFC 8259: any depth (up to 100,000,000), numbers of any size, unpaired surrogate
 //! escapes, and `NaN`, `Infinity` and `-Infinity` as Python's tools write them.
 
 use super::bytes::{Plain, skip_plain, skip_white_space};
+
+/// The deepest nesting: a bit for each level stays below 16 MiB.
+const MAX_DEPTH: usize = 100_000_000;
 
 /// What the machine tells of the values it reads.
 ///
@@ -178,6 +181,7 @@ impl Machine {
                     i += 1;
                     match byte {
                         b'"' => state = State::String { key: false },
+                        b'{' | b'[' if self.depth == MAX_DEPTH => break Pause::Refused,
                         b'{' | b'[' => {
                             let object = byte == b'{';
                             self.open(object);

@@ -42,7 +42,7 @@ fn model(results: &[Given], config: &Config) -> (Vec<Option<Reason>>, i64) {
         let Some(index) = largest else { break };
         chosen[index] = why(index, Reason::TurnBudget);
     }
-    let count = chosen.iter().filter(|choice| choice.is_some()).count() as i64;
+    let count: i64 = chosen.iter().filter(|choice| choice.is_some()).map(|_| 1_i64).sum();
     let preview = match count {
         0 => config.preview_chars,
         n => config
@@ -105,8 +105,8 @@ proptest! {
             Some(_) => results[index].1,
             None => results[index].0,
         };
-        for index in 0..results.len() {
-            prop_assert!(after(index) <= results[index].0);
+        for (index, result) in results.iter().enumerate() {
+            prop_assert!(after(index) <= result.0);
         }
         let by_budget = |index: &usize| plan.choices[*index] == Some(Reason::TurnBudget);
         if let Some(smallest) = (0..results.len()).filter(by_budget).map(|i| results[i].0).min() {

@@ -1,16 +1,14 @@
 //! The folder that a store stands in, by the operations of the file system.
 
 use std::collections::HashMap;
-use std::fs::{self, DirEntry, File, FileType, Metadata};
+use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-#[cfg(not(unix))]
-use std::time::UNIX_EPOCH;
+use std::time::SystemTime;
 
 use tempfile::TempPath;
-use toolstub_store::{BackendError, Head, Key, Spool, SpoolWriter};
+use toolstub_store::{BackendError, Body, Created, Head, Key, SpoolWriter};
 
 use super::listing::Listings;
 
@@ -18,8 +16,15 @@ use super::listing::Listings;
 const MAX_REMEMBERED: usize = 4096;
 /// How much of a spool is copied at a time, in bytes.
 const COPIED: usize = 1 << 20;
-/// A temporary file that was written to this recently may belong to a writer at work.
-const WRITING: Duration = Duration::from_secs(60);
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// In place of the one that is there.
+    Put,
+    /// Only if there is none.
+    Create,
+}
 
 /// A store's folder.
 #[derive(Debug)]
@@ -70,6 +75,7 @@ impl Folder {
     pub(crate) fn prepare(&self, key: &Key) -> Result<(), BackendError> {
         self.check_root()?;
         for (folder, path) in self.folders_above(key) {
+            let mut made = false;
             let found = loop {
                 match fs::symlink_metadata(&path) {
                     Ok(found) => break found,
@@ -77,22 +83,23 @@ impl Folder {
                     Err(error) => return Err(BackendError::classify(key, error)),
                 }
                 match private_dir_builder(false).create(&path) {
-                    Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                        return Err(BackendError::classify(key, error));
-                    }
-                    _ => {}
+                    Ok(()) => made = true,
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(BackendError::classify(key, error)),
                 }
             };
             check_folder(folder, found.file_type())?;
-            self.make_durable(&path, &found).map_err(|error| BackendError::classify(key, error))?;
+            self.make_durable(&path, &found, made)
+                .map_err(|error| BackendError::classify(key, error))?;
         }
         Ok(())
     }
 
     /// Puts a folder's entry on the disk. Whoever made it may not have come to that yet.
-    fn make_durable(&self, path: &Path, found: &Metadata) -> io::Result<()> {
+    fn make_durable(&self, path: &Path, found: &Metadata, made: bool) -> io::Result<()> {
         let identity = identity(found);
-        if !self.fsync || self.remembered().get(path).is_some_and(|known| *known == identity) {
+        let is_known = || self.remembered().get(path).is_some_and(|known| *known == identity);
+        if !self.fsync || (!made && is_known()) {
             return Ok(());
         }
         path.parent().map_or(Ok(()), sync_dir)?;
@@ -114,35 +121,63 @@ impl Folder {
         SpoolWriter::in_folder(&self.root)
     }
 
-    /// Moves a spool's file to a key's place, or a copy of it where the file was moved before.
-    pub(crate) fn move_in(&self, key: &Key, spool: &Spool) -> Result<(), BackendError> {
+    /// Writes a file in a key's place.
+    ///
+    /// Nobody sees it before it is whole, nor anybody but its owner; and where `how` says so, only
+    /// if there is none. It is staged at the root under a name of its own, where nothing that goes on
+    /// among the results can touch it.
+    pub(crate) fn write(&self, key: &Key, body: &Body, how: How) -> Result<Created, BackendError> {
+        let failed = |error: io::Error| BackendError::classify(key, error);
         let target = self.path(key);
+        let taken = match body {
+            Body::Spool(spool) => spool.take_file(),
+            Body::Bytes(_) => None,
+        };
+        let staged = match (body, taken) {
+            (Body::Spool(spool), Some(file)) => {
+                if self.fsync {
+                    spool.sync().map_err(failed)?;
+                }
+                file
+            }
+            _ => self.stage(key, body)?,
+        };
+        let persisted = match how {
+            How::Put => staged.persist(&target),
+            How::Create => staged.persist_noclobber(&target),
+        };
+        match persisted {
+            Ok(()) => {}
+            Err(error) if how == How::Create && error.error.kind() == ErrorKind::AlreadyExists => {
+                return Ok(Created::Existed);
+            }
+            // A spool whose file somebody has removed can still be read.
+            Err(error) if matches!(body, Body::Spool(_)) && is_gone(&error.error) => {
+                self.stage(key, body)?.persist(&target).map_err(|error| failed(error.error))?;
+            }
+            Err(error) => return Err(failed(error.error)),
+        }
         if self.fsync {
-            spool.sync().map_err(|error| BackendError::classify(key, error))?;
+            target.parent().map_or(Ok(()), sync_dir).map_err(failed)?;
         }
-        let moved = spool.take_file().is_some_and(|file| file.persist(&target).is_ok());
-        if !moved {
-            let copy = self.copy(key, spool)?;
-            copy.persist(&target).map_err(|error| BackendError::classify(key, error.error))?;
-        }
-        if self.fsync {
-            let folder = target.parent().map_or(Ok(()), sync_dir);
-            folder.map_err(|error| BackendError::classify(key, error))?;
-        }
-        Ok(())
+        Ok(Created::New)
     }
 
-    /// Writes a spool down once more.
-    fn copy(&self, key: &Key, spool: &Spool) -> Result<TempPath, BackendError> {
+    /// Writes a body down at the root.
+    fn stage(&self, key: &Key, body: &Body) -> Result<TempPath, BackendError> {
         let failed = |error: io::Error| BackendError::classify(key, error);
         let file = tempfile::Builder::new().prefix("spool-").suffix("#1").tempfile_in(&self.root);
         let (mut file, path) = file.map_err(failed)?.into_parts();
-        let mut buffer = vec![0; COPIED];
-        let mut at = 0;
-        loop {
-            match spool.read_at(at, &mut buffer)? {
-                0 => break,
-                length => {
+        match body {
+            Body::Bytes(bytes) => file.write_all(bytes).map_err(failed)?,
+            Body::Spool(spool) => {
+                let mut buffer = vec![0; COPIED];
+                let mut at = 0;
+                loop {
+                    let length = spool.read_at(at, &mut buffer)?;
+                    if length == 0 {
+                        break;
+                    }
                     file.write_all(&buffer[..length]).map_err(failed)?;
                     at += length as u64;
                 }
@@ -152,15 +187,6 @@ impl Folder {
             file.sync_all().map_err(failed)?;
         }
         Ok(path)
-    }
-
-    /// Takes from others the right to read a file that was just written.
-    pub(crate) fn make_private(&self, key: &Key) -> Result<(), BackendError> {
-        match make_file_private(&self.path(key)) {
-            // Somebody has removed it already, or there are no permissions there.
-            Err(error) if error.kind() == ErrorKind::NotFound || is_out_of_reach(&error) => Ok(()),
-            other => other.map_err(|error| BackendError::classify(key, error)),
-        }
     }
 
     /// Checks that a key is that of a regular file, reached through nothing but folders.
@@ -200,9 +226,9 @@ impl Folder {
         let path = self.path(folder);
         let above = self.folders_above(folder).map(|(_, path)| path);
         let flushed = above.chain([path.clone()]).try_for_each(|path| {
-            fs::symlink_metadata(&path).and_then(|found| self.make_durable(&path, &found))
+            fs::symlink_metadata(&path).and_then(|found| self.make_durable(&path, &found, false))
         });
-        match flushed.and_then(|()| sync_dir(&path)) {
+        match flushed.and_then(|()| sync_files(&path)).and_then(|()| sync_dir(&path)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(BackendError::classify(folder, error))
             }
@@ -278,18 +304,19 @@ impl Folder {
 }
 
 /// What tells a folder from another that had its path.
-type Identity = (u64, u64);
+///
+/// A number is soon given to another folder; when that was made tells them apart.
+type Identity = (u64, u64, Option<SystemTime>);
 
 #[cfg(unix)]
 fn identity(found: &Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt as _;
-    (found.dev(), found.ino())
+    (found.dev(), found.ino(), found.created().ok())
 }
 
 #[cfg(not(unix))]
 fn identity(found: &Metadata) -> Identity {
-    let made = found.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    made.map_or((0, 0), |made| (made.as_secs(), u64::from(made.subsec_nanos())))
+    (0, 0, found.created().ok())
 }
 
 /// What is known of a file, or of whatever else is no folder.
@@ -335,25 +362,11 @@ fn prune_below(folder: &Path) -> io::Result<()> {
             if let Some(entries) = unless_gone(fs::read_dir(&path))? {
                 open.push((path, entries));
             }
-        } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err())
-            && !is_at_work(&entry)
-        {
+        } else if entry.file_name().to_str().is_none_or(|name| Key::new(name).is_err()) {
             unless_gone(fs::remove_file(&path))?;
         }
     }
     Ok(())
-}
-
-/// Whether a file is one that a writer may be filling: were it taken away, the next writer would use
-/// its name again, and the first would publish what the next has only begun.
-fn is_at_work(entry: &DirEntry) -> bool {
-    let name = entry.file_name();
-    let is_temporary =
-        name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(_, number)| {
-            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-        });
-    let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-    is_temporary && written.and_then(|time| time.elapsed().ok()).is_none_or(|age| age < WRITING)
 }
 
 /// `None` where somebody has removed what was asked for.
@@ -391,15 +404,21 @@ fn private_dir_builder(recursive: bool) -> fs::DirBuilder {
     builder
 }
 
-#[cfg(unix)]
-fn make_file_private(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+/// Puts the files of a folder on the disk: whoever wrote them may not have waited for it.
+fn sync_files(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if unless_gone(entry.file_type())?.is_some_and(|kind| kind.is_file())
+            && let Some(file) = unless_gone(File::open(entry.path()))?
+        {
+            file.sync_all()?;
+        }
+    }
+    Ok(())
 }
 
-#[cfg(not(unix))]
-fn make_file_private(_path: &Path) -> io::Result<()> {
-    Ok(())
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound
 }
 
 /// Puts the entries of a folder on the disk.

@@ -36,6 +36,7 @@ const ROLE: &str = "AWS_ROLE_ARN";
 const CONTAINER_RELATIVE: &str = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
 const CONTAINER_FULL: &str = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
 const CONTAINER_TOKEN: &str = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE";
+const METADATA_ENDPOINT: &str = "AWS_EC2_METADATA_SERVICE_ENDPOINT";
 
 /// Where the endpoint is looked for; the first that is set counts.
 const ENDPOINTS: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
@@ -48,8 +49,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a request is repeated.
 const MAX_RETRIES: usize = 3;
-/// How long after its start a request is still repeated.
-const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long after its start a request is still repeated: long enough to repeat one twice that had
+/// no answer, and short enough to be over after some two minutes, whatever a server does.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(90);
 /// The longest pause before a repetition.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
@@ -61,7 +63,7 @@ pub(super) fn builder(bucket: &str, variables: &Variables) -> Result<AmazonS3Bui
     let endpoint = variables.endpoint(bucket, by_host)?;
     // Without TLS, a machine that knows no certificates is as good as any.
     let plain = endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http:"))
-        && variables.0.get(TOKEN_FILE).is_none();
+        && !variables.asks_for_credentials_over_tls();
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
         .with_client_options(variables.client(plain)?)
@@ -83,7 +85,7 @@ pub(super) fn builder(bucket: &str, variables: &Variables) -> Result<AmazonS3Bui
     if let Some(endpoint) = endpoint {
         builder = builder.with_endpoint(endpoint);
     }
-    if let Some(endpoint) = variables.text("AWS_EC2_METADATA_SERVICE_ENDPOINT")? {
+    if let Some(endpoint) = variables.text(METADATA_ENDPOINT)? {
         builder = builder.with_metadata_endpoint(endpoint);
     }
     Ok(builder.with_virtual_hosted_style_request(by_host))
@@ -120,7 +122,7 @@ impl<'a> Checked<'a> {
             TOKEN_FILE | CONTAINER_TOKEN => {
                 (!value.chars().any(char::is_control), "give the path of a file")
             }
-            "AWS_ENDPOINT_URL_STS" | "AWS_EC2_METADATA_SERVICE_ENDPOINT" | CONTAINER_FULL => {
+            "AWS_ENDPOINT_URL_STS" | METADATA_ENDPOINT | CONTAINER_FULL => {
                 (as_address(value).is_some(), ADDRESS)
             }
             _ => (
@@ -154,7 +156,9 @@ impl<'a> Checked<'a> {
         Ok(None)
     }
 
-    /// The server's address, with the bucket in it where it is addressed by its host.
+    /// The server's address, behind the bucket's name where the bucket is addressed by its host.
+    ///
+    /// The name is always put there: `minio` may well be a bucket at `minio.example.com`.
     fn endpoint(&self, bucket: &str, by_host: bool) -> Result<Option<String>, OpenError> {
         for name in ENDPOINTS {
             let Some(value) = self.0.get(name) else { continue };
@@ -171,10 +175,8 @@ impl<'a> Checked<'a> {
                         "give a host's name, or leave AWS_VIRTUAL_HOSTED_STYLE_REQUEST out",
                     ));
                 };
-                if !host.starts_with(&format!("{bucket}.")) {
-                    let host = format!("{bucket}.{host}");
-                    url.set_host(Some(&host)).map_err(|_| wrong(ADDRESS))?;
-                }
+                let host = format!("{bucket}.{host}");
+                url.set_host(Some(&host)).map_err(|_| wrong(ADDRESS))?;
             }
             return Ok(Some(url.as_str().trim_end_matches('/').to_owned()));
         }
@@ -202,6 +204,16 @@ impl<'a> Checked<'a> {
             return Ok(());
         }
         Err(OpenError::Credentials)
+    }
+
+    /// Whether credentials may come from a server that is asked over TLS.
+    fn asks_for_credentials_over_tls(&self) -> bool {
+        let over_tls = |name| {
+            let address = self.0.get(name).and_then(as_address);
+            address.is_some_and(|url| url.scheme() == "https")
+        };
+        // A web identity is taken to a server that is asked over TLS unless it is said otherwise.
+        self.0.get(TOKEN_FILE).is_some() || over_tls(CONTAINER_FULL) || over_tls(METADATA_ENDPOINT)
     }
 
     fn client(&self, plain: bool) -> Result<ClientOptions, OpenError> {
@@ -319,8 +331,8 @@ mod tests {
         sets(&[endpoint, ("AWS_ENDPOINT_URL_S3", "https://s3")], Key::Endpoint, "https://s3");
         let by_host = (VIRTUAL_HOSTED, "true");
         sets(&[endpoint, http, by_host], Key::Endpoint, "http://bucket.localhost:9000");
-        let named = ("AWS_ENDPOINT", "https://bucket.example.com");
-        sets(&[named, by_host], Key::Endpoint, "https://bucket.example.com");
+        let alike = ("AWS_ENDPOINT", "https://bucket.example.com");
+        sets(&[alike, by_host], Key::Endpoint, "https://bucket.bucket.example.com");
         sets(&[("AWS_DEFAULT_REGION", "a-1")], Key::Region, "a-1");
         sets(&[("AWS_DEFAULT_REGION", "a-1"), ("AWS_REGION", "b-1")], Key::Region, "b-1");
         sets(&[], Key::Checksum, "sha256");
@@ -331,6 +343,39 @@ mod tests {
         sets(&[], Key::Client(ClientConfigKey::Timeout), "30s");
         sets(&[("AWS_TIMEOUT", "90")], Key::Client(ClientConfigKey::Timeout), "1m 30s");
         sets(&[], Key::Client(ClientConfigKey::ConnectTimeout), "5s");
+    }
+
+    #[test]
+    fn object_store_knows_every_variable_that_it_is_given() {
+        for name in KNOWN {
+            let key = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>();
+            assert!(key.is_ok(), "{name}: {key:?}");
+        }
+    }
+
+    #[test]
+    fn certificates_are_loaded_where_anybody_is_asked_over_tls() {
+        let without = AmazonS3ConfigKey::Client(ClientConfigKey::NoSystemCertificates);
+        let set = |pairs: &[(&str, &str)], value| {
+            let http = [("AWS_ENDPOINT", "http://localhost"), (ALLOW_HTTP, "true")];
+            sets(&[&http, pairs].concat(), without, value);
+        };
+        set(&[], "true");
+        set(&[(CONTAINER_FULL, "http://x/"), (METADATA_ENDPOINT, "http://y/")], "true");
+        set(&[(CONTAINER_FULL, "HTTPS://x/")], "false");
+        set(&[(METADATA_ENDPOINT, "https://x/")], "false");
+        set(&[(TOKEN_FILE, "/x")], "false");
+        sets(&[], without, "false");
+    }
+
+    #[test]
+    fn a_request_without_an_answer_is_repeated_and_given_up_in_time() {
+        let retry = Checked(&Variables::default()).retry().unwrap();
+        assert!(retry.max_retries >= 2);
+        let twice = 2 * (TIMEOUT + retry.backoff.max_backoff);
+        assert!(retry.retry_timeout > TIMEOUT + CONNECT_TIMEOUT && retry.retry_timeout > twice);
+        let longest = retry.retry_timeout + retry.backoff.max_backoff + TIMEOUT;
+        assert!(longest <= Duration::from_secs(125), "{longest:?}");
     }
 
     #[test]

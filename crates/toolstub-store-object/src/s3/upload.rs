@@ -1,5 +1,7 @@
 //! Large objects, in parts.
 
+use std::time::Duration;
+
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::aws::AmazonS3;
 use object_store::multipart::{MultipartStore as _, PartId};
@@ -9,11 +11,12 @@ use toolstub_store::{Backend as _, BackendError, Body, Key};
 
 use super::S3Backend;
 use crate::error::{classify, is_given_up};
+use crate::object::PART;
 
-/// The size of a part, and the largest object that goes up whole, in bytes.
-pub(super) const PART: u64 = 8 << 20;
 /// How many parts are held at once.
 const AT_ONCE: usize = 2;
+/// How long giving up may take: whoever waits for it has waited for the server before.
+const GIVING_UP: Duration = Duration::from_secs(10);
 /// How often an upload is begun that somebody else gives up.
 const TRIES: usize = 2;
 /// The first line of a marker.
@@ -67,10 +70,21 @@ impl S3Backend {
         let Some(target) = target_of(key.as_str()) else { return Ok(()) };
         let id = match self.objects.get(key, MAX_MARKER).await {
             Ok(marker) => id_in(&marker),
-            Err(BackendError::NotFound { .. } | BackendError::TooLarge { .. }) => None,
+            Err(BackendError::TooLarge { .. }) => None,
+            Err(BackendError::NotFound { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
-        let Some(id) = id else { return Ok(()) };
+        let number = number_in(key.as_str());
+        let Some(id) = id.filter(|id| number == Some(number_of(id))) else {
+            // A stray has a small number. What has a marker's is the only word of an upload, and
+            // stays where it cannot be read.
+            return if number.is_some_and(|number| number > u64::from(u32::MAX)) {
+                let (found, expected) = ("something else", "the id of an unfinished upload");
+                Err(BackendError::Misplaced { key: key.to_string(), found, expected })
+            } else {
+                Ok(())
+            };
+        };
         let abort = async {
             let path = Path::parse(self.in_bucket(target))?;
             self.bucket.abort_multipart(&path, &id).await
@@ -159,16 +173,17 @@ impl Drop for Upload {
     }
 }
 
-/// Gives an upload up, and then its marker. What does not succeed is left to a clean-up.
+/// Gives an upload up, and only then its marker: where the server does not say that the upload is
+/// gone, or not in time, the marker leads whoever clears away to it.
 async fn clean_up(bucket: &AmazonS3, path: &Path, id: &String, marker: Option<&Path>) {
-    let aborted = bucket.abort_multipart(path, id).await;
-    let is_gone = match &aborted {
-        Ok(()) => true,
-        Err(error) => is_given_up(error),
+    let clean = async {
+        let aborted = bucket.abort_multipart(path, id).await;
+        let is_gone = aborted.as_ref().err().is_none_or(is_given_up);
+        if let (true, Some(marker)) = (is_gone, marker) {
+            let _ = bucket.delete(marker).await;
+        }
     };
-    if let (true, Some(marker)) = (is_gone, marker) {
-        let _ = bucket.delete(marker).await;
-    }
+    let _ = tokio::time::timeout(GIVING_UP, clean).await;
 }
 
 /// A number that tells an upload from every other one of the same key: FNV-1a over its id.
@@ -176,6 +191,11 @@ fn number_of(id: &str) -> u64 {
     id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+
+/// The number at the end of a marker's key.
+fn number_in(marker: &str) -> Option<u64> {
+    marker.rsplit_once('#')?.1.parse().ok()
 }
 
 /// The key that a marker stands beside.
@@ -210,5 +230,6 @@ mod tests {
             assert_eq!(id_in(other), None, "{other:?}");
         }
         assert_ne!(number_of("id-1"), number_of("id-2"));
+        assert_eq!(number_in(&format!("a#{}", number_of("id-1"))), Some(number_of("id-1")));
     }
 }

@@ -26,10 +26,10 @@ impl Body {
         }
     }
 
-    /// A range that is there.
+    /// A range, as much of it as there is.
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes, BackendError> {
         match self {
-            Self::Bytes(bytes) => Ok(bytes.slice(range.start as usize..range.end as usize)),
+            Self::Bytes(bytes) => Ok(part(bytes, range)),
             Self::Spool(spool) => spool.read(range).await,
         }
     }
@@ -53,6 +53,12 @@ impl Body {
             Self::Spool(spool) => spool.read_at(at, buffer),
         }
     }
+}
+
+/// A range of bytes at hand, as much of it as there is.
+pub(super) fn part(bytes: &Bytes, range: Range<u64>) -> Bytes {
+    let end = range.end.min(bytes.len() as u64);
+    bytes.slice(range.start.min(end) as usize..end as usize)
 }
 
 impl<T: Into<Bytes>> From<T> for Body {

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::{Bytes, BytesMut};
 use tempfile::TempPath;
 
-use super::BackendError;
+use super::body::part;
+use super::{BackendError, BoxError};
 
 /// A spool that is being written.
 ///
@@ -39,8 +40,10 @@ impl SpoolWriter {
     pub fn in_temp_folder() -> Result<Self, BackendError> {
         let folder = std::env::temp_dir();
         let name: Arc<str> = format!("a temporary file in {}", folder.display()).into();
-        let file =
-            tempfile::tempfile_in(folder).map_err(|error| BackendError::of_io(&name, error))?;
+        // Whatever is the matter with that folder is not the store's.
+        let failed =
+            |error| BackendError::Other { key: name.to_string(), source: BoxError::from(error) };
+        let file = tempfile::tempfile_in(folder).map_err(failed)?;
         Ok(Self { place: Place::File(Some(file), None), name, size: 0 })
     }
 
@@ -56,20 +59,20 @@ impl SpoolWriter {
         Ok(Self { place: Place::File(Some(file), Some(path)), name, size: 0 })
     }
 
-    /// Writes the next piece.
+    /// Writes the next piece. After a failure the spool cannot be used any more.
     pub async fn append(&mut self, piece: Bytes) -> Result<(), BackendError> {
         let length = piece.len() as u64;
         match &mut self.place {
             Place::Memory(bytes) => bytes.extend_from_slice(&piece),
             Place::File(place, _) => {
                 let Some(mut file) = place.take() else { return Err(lost(&self.name)) };
-                let (file, written) = blocking(&self.name, move || {
-                    let written = file.write_all(&piece);
-                    (file, written)
+                let written = blocking(&self.name, move || {
+                    file.write_all(&piece)?;
+                    Ok(file)
                 })
                 .await?;
-                *place = Some(file);
-                written.map_err(|error| BackendError::of_io(&self.name, error))?;
+                // After a piece that was written in part, the next would stand in a wrong place.
+                *place = Some(written.map_err(|error| BackendError::of_io(&self.name, error))?);
             }
         }
         self.size += length;
@@ -114,11 +117,13 @@ impl Spool {
         &self.name
     }
 
-    /// A range that is there.
+    /// A range, as much of it as there is.
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes, BackendError> {
         if let Store::Memory(bytes) = &*self.store {
-            return Ok(bytes.slice(range.start as usize..range.end as usize));
+            return Ok(part(bytes, range));
         }
+        let end = range.end.min(self.size);
+        let range = range.start.min(end)..end;
         let spool = self.clone();
         blocking(&self.name, move || {
             let mut buffer = vec![0; (range.end - range.start) as usize];

@@ -123,7 +123,7 @@ fn agrees(content: &[u8], pattern: &str, request: &SearchRequest) {
     let starts = starts(content);
     let chars = |at: usize| starts.partition_point(|&start| start < at);
     let text: Vec<char> = String::from_utf8_lossy(content).chars().collect();
-    let found = search(content, request);
+    let searched = search(content, request);
     let number = |given: i128| usize::try_from(given).unwrap();
     let from = starts.get(number(request.offset)).copied().unwrap_or(content.len());
     let mut expected = Vec::new();
@@ -132,22 +132,22 @@ fn agrees(content: &[u8], pattern: &str, request: &SearchRequest) {
         at = next.end();
         expected.push(next.range());
     }
-    assert_eq!(found.total_matches, Some(expected.len() as u64), "{request:?}");
-    assert!(found.complete, "{request:?}");
-    assert_eq!(found.matches.len(), expected.len().min(number(request.limit)));
-    let room = number(request.context_chars);
-    let (mut line, mut seen) = (1, 0);
-    for (found, range) in found.matches.iter().zip(&expected) {
-        line += content[seen..range.start].split(|&byte| byte == b'\n').skip(1).count() as u64;
-        seen = range.start;
+    assert_eq!(searched.total_matches, Some(expected.len() as u64), "{request:?}");
+    assert!(searched.complete, "{request:?}");
+    assert_eq!(searched.matches.len(), expected.len().min(number(request.limit)));
+    let around = number(request.context_chars);
+    let (mut line, mut behind) = (1, 0);
+    for (found, range) in searched.matches.iter().zip(&expected) {
+        line += memchr::memchr_iter(b'\n', &content[behind..range.start]).count() as u64;
+        behind = range.start;
         let (start, end) = (chars(range.start), chars(range.end));
         assert_eq!((found.offset, found.line), (start as u64, line), "{request:?}");
-        let shown = start.saturating_sub(room)..text.len().min(end + room);
+        let shown = start.saturating_sub(around)..text.len().min(end + around);
         let snippet: String = text[shown].iter().collect();
         assert_eq!(found.snippet, snippet, "{request:?}");
     }
-    if let (true, Some(last)) = (found.has_more, found.matches.len().checked_sub(1)) {
-        assert_eq!(found.next_offset, chars(expected[last].end) as u64, "{request:?}");
+    if let (true, Some(last)) = (searched.has_more, searched.matches.len().checked_sub(1)) {
+        assert_eq!(searched.next_offset, chars(expected[last].end) as u64, "{request:?}");
     }
 }
 
@@ -226,8 +226,9 @@ proptest! {
         more in 0..3_usize,
     ) {
         let quoted = |cell: &str| format!("\"{}\"", cell.replace('"', "\"\""));
-        let byte_order_mark = if mark { "\u{feff}" } else { "" };
-        let mut content = format!("{byte_order_mark}id,na\u{e9}me,n{end}");
+        let mut content = if mark { "\u{feff}".to_owned() } else { String::new() };
+        content += "id,na\u{e9}me,n";
+        content += end;
         let mut rows = Vec::new();
         for number in 0..(cells.len() * repeat).min(40_000) {
             let (plain, odd) = cells[number % cells.len()];

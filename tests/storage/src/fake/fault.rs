@@ -33,7 +33,7 @@ pub enum Fault {
 
 impl Fault {
     /// Whether the request is done all the same.
-    pub(super) fn is_done(self) -> bool {
+    pub fn is_done(self) -> bool {
         !matches!(
             self,
             Self::Unavailable

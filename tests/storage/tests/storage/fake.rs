@@ -11,7 +11,7 @@ use object_store::{
 use toolstub_storage_tests::{Count, FakeS3, Fault, Operation, Rule};
 
 /// A client that never tries again.
-fn client(fake: &FakeS3) -> object_store::aws::AmazonS3 {
+pub(crate) fn client(fake: &FakeS3) -> object_store::aws::AmazonS3 {
     // The way over TLS is set up for the process by whoever opens a bucket first.
     crate::place::Place::fake(fake).backend("unused");
     let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };

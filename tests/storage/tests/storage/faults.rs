@@ -1,15 +1,21 @@
 //! Every operation, with every fault at every request that it makes.
 
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures::StreamExt as _;
 use hyper::Method;
 use toolstub_core::{Kind, Ref};
-use toolstub_storage_tests::{FakeS3, Fault, Operation, Rule};
+use toolstub_storage_tests::{FakeS3, Fault, Operation, Recorded, Rule};
 use toolstub_store::{
-    BackendError, CollectRequest, ListRequest, Original, ResultStore, SearchRequest, StoreError,
+    Backend as _, BackendError, Body, CollectRequest, Key, ListRequest, Original, ResultStore,
+    SearchRequest, StoreError,
 };
+use toolstub_store_object::ObjectBackend;
 
+use crate::fake::client;
 use crate::place::Place;
 use crate::{everything, lines, original, request, session, write};
 
@@ -30,8 +36,9 @@ const FAULTS: [Fault; 10] = [
 const LASTING: [Fault; 5] =
     [Fault::Unavailable, Fault::Denied, Fault::ErrorAfter, Fault::ResetAfter, Fault::HangBefore];
 
-/// How long the store waits for an answer that does not come.
+/// How long the store waits for an answer that does not come: for a part of 8 MiB, longer.
 const TIMEOUT: Duration = Duration::from_millis(700);
+const LARGE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What is done while something goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +74,8 @@ impl World {
         let place = Place::fake(&fake);
         let calm = place.store("root");
         let hangs = matches!(fault, Some(Fault::HangBefore | Fault::HangAfter));
-        let store = if hangs { place.with_timeout(TIMEOUT).store("root") } else { calm.clone() };
+        let timeout = if content.size() < LARGE as u64 { TIMEOUT } else { LARGE_TIMEOUT };
+        let store = if hangs { place.with_timeout(timeout).store("root") } else { calm.clone() };
         write(&calm, "other", &original(lines(30_000))).await;
         if work == Work::Collect {
             fake.insert(LEFTOVER, "left over".into());
@@ -137,6 +145,21 @@ impl World {
         store.gc(&request).await.map(|_| ())
     }
 
+    /// How many uploads nobody can know of: those whose beginning had no answer that came, since
+    /// every other one has a marker. While the fault lasts, the marker may be refused as well.
+    fn lost_uploads(&self, lasting: bool) -> usize {
+        let done = |one: &&Recorded| one.fault.is_none_or(Fault::is_done);
+        let requests = self.fake.requests();
+        let begun = requests.iter().filter(|one| one.operation == Operation::Begin).filter(done);
+        let marked: BTreeSet<&str> = requests
+            .iter()
+            .filter(|one| one.operation == Operation::Put && one.key.contains('#'))
+            .filter(|one| !lasting || done(one))
+            .map(|one| &*one.key)
+            .collect();
+        begun.count() - marked.len()
+    }
+
     /// Everything that can be seen is whole; says how much it is.
     async fn check_what_is_seen(&self, told: &str) -> usize {
         let listed = self.calm.list(&session(), &ListRequest::default()).await.unwrap();
@@ -177,8 +200,11 @@ async fn fail(work: Work, content: &Original, fault: Fault, nth: usize, lasting:
 
     let seen = world.check_what_is_seen(&told).await;
     let expected = match (work, &done) {
-        (Work::Put, Ok(())) | (Work::Read | Work::Search | Work::List, _) => 2..=2,
-        (Work::PutAgain | Work::Verify | Work::Collect, _) => 2..=2,
+        (Work::Put, Ok(()))
+        | (
+            Work::PutAgain | Work::Read | Work::Search | Work::List | Work::Verify | Work::Collect,
+            _,
+        ) => 2..=2,
         (Work::Put | Work::Delete, Err(_)) => 1..=2,
         (Work::Delete, Ok(())) => 1..=1,
         (Work::Purge, Err(_)) => 0..=2,
@@ -201,11 +227,7 @@ async fn fail(work: Work, content: &Original, fault: Fault, nth: usize, lasting:
         "{told}: {:?}",
         world.fake.keys()
     );
-    // An upload whose beginning went wrong has an id that nobody knows.
-    let requests = world.fake.requests();
-    let begun = requests.iter().filter(|one| one.operation == Operation::Begin);
-    let unknown = begun.filter(|one| one.fault.is_some()).count();
-    assert!(lasting || world.fake.open_uploads() <= unknown, "{told}: an upload is left open");
+    assert!(world.fake.open_uploads() <= world.lost_uploads(lasting), "{told}: one is left open");
     true
 }
 
@@ -299,6 +321,73 @@ async fn a_write_that_fails_half_way_gives_its_parts_up() {
             world.fake.heal();
             world.run(Work::Put, &world.store).await.unwrap();
         }
+    }
+}
+
+#[tokio::test]
+async fn an_upload_that_cannot_be_given_up_is_left_to_a_clean_up() {
+    let aborts = Rule::new(Fault::Denied).method(Method::DELETE).lasting();
+    for (method, nth) in [(Method::PUT, 2), (Method::PUT, 3), (Method::POST, 2)] {
+        let content = original(lines(LARGE));
+        let world = World::new(Work::Put, &content, None).await;
+        // The marker, the parts; the beginning, the end.
+        world.fake.script(Rule::new(Fault::Denied).method(method.clone()).key("output").nth(nth));
+        world.fake.script(aborts.clone());
+        world.run(Work::Put, &world.store).await.unwrap_err();
+        world.fake.heal();
+        let open = world.fake.open_uploads();
+        let marked = world.fake.keys().iter().any(|key| key.contains('#'));
+        assert!(open == 1 && marked, "{method} {nth}: {open} {:?}", world.fake.keys());
+        world.collect(&world.store).await.unwrap();
+        assert_eq!((world.fake.open_uploads(), world.fake.keys().len()), (0, 2));
+    }
+}
+
+#[tokio::test]
+async fn an_upload_that_is_dropped_is_given_up() {
+    for (method, nth) in [(Method::PUT, 1), (Method::PUT, 2), (Method::PUT, 3), (Method::POST, 2)] {
+        let content = original(lines(LARGE));
+        let world = World::new(Work::Put, &content, None).await;
+        let rule = Rule::new(Fault::HangAfter).method(method.clone()).key("output").nth(nth);
+        world.fake.script(rule);
+        {
+            let mut work = pin!(world.run(Work::Put, &world.store));
+            while world.fake.requests().iter().all(|one| one.fault.is_none()) {
+                let wait = Duration::from_millis(5);
+                assert!(tokio::time::timeout(wait, work.as_mut()).await.is_err());
+            }
+        }
+        world.fake.heal();
+        for _ in 0..1000 {
+            if world.fake.open_uploads() == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(world.fake.open_uploads(), 0, "{method} {nth}");
+    }
+}
+
+#[tokio::test]
+async fn a_large_spool_goes_up_in_parts_anywhere() {
+    let key = Key::new("large").unwrap();
+    let content = lines(2 * (8 << 20) + 1);
+    for (fault, parts) in [(None, 3), (Some(Fault::Denied), 2)] {
+        let fake = FakeS3::start();
+        let backend = ObjectBackend::new(Arc::new(client(&fake)));
+        let mut spool = backend.spool().await.unwrap();
+        spool.append(content.clone().into()).await.unwrap();
+        let body = Body::Spool(spool.finish().unwrap());
+        if let Some(fault) = fault {
+            fake.script(Rule::new(fault).method(Method::PUT).nth(2));
+        }
+        assert_eq!(backend.put(&key, body).await.is_ok(), fault.is_none());
+        let sent = fake.requests();
+        let sent = sent.iter().filter(|one| one.operation == Operation::Part);
+        let sizes: Vec<u64> = sent.map(|one| one.received).collect();
+        assert_eq!(sizes, [8 << 20, 8 << 20, 1][..parts]);
+        assert_eq!(fake.object("large").is_some_and(|found| found == content), fault.is_none());
+        assert_eq!(fake.open_uploads(), 0, "{fault:?}");
     }
 }
 
