@@ -314,6 +314,8 @@ fn holds(roles: &[Role], before: Before, stage: Stage) -> bool {
     for (role, outcome) in roles.iter().zip(&outcomes) {
         match (role, outcome.as_ref().unwrap()) {
             (Role::Write, Ok(_)) => written = true,
+            // A removal that takes the output again and again is told to the writer.
+            (Role::Write, Err(StoreError::Backend(BackendError::Other { .. }))) if deletes => {}
             (Role::Read, Ok(Some(bytes))) => assert_eq!(bytes, CONTENT, "{}", told()),
             (Role::Read, Err(StoreError::NotFound { .. })) => {
                 assert!(before != Before::Committed || deletes, "{}", told());
@@ -428,7 +430,7 @@ fn a_writer_a_removal_and_a_clean_up_may_run_at_once() {
 #[test]
 fn two_writers_and_a_removal_may_run_at_once() {
     use Role::{Delete, Write};
-    withstands(&[Write, Write, Delete], &ALL, most(2000));
+    withstands(&[Write, Write, Delete], &ALL, most(1000));
 }
 
 #[test]
@@ -440,6 +442,6 @@ fn a_writer_a_removal_and_a_reader_may_run_at_once() {
 #[test]
 fn any_four_may_run_at_once() {
     use Role::{Collect, Delete, Read, Write};
-    withstands(&[Write, Write, Collect, Read], &ALL, most(2000));
-    withstands(&[Write, Write, Collect, Delete], &ALL, most(2000));
+    withstands(&[Write, Write, Collect, Read], &ALL, most(500));
+    withstands(&[Write, Write, Collect, Delete], &ALL, most(500));
 }
