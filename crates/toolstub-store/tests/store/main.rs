@@ -16,7 +16,7 @@ use std::sync::Arc;
 use toolstub_core::{EventId, Kind, Receipt, SessionId, Synopsis};
 use toolstub_store::{DEFAULT_HARD_CAP, MemoryBackend, Original, ResultStore, WriteRequest};
 
-/// Whether everything is to be gone through that a quick run takes samples of.
+/// Whether to go far through what a quick run takes samples of.
 fn is_full() -> bool {
     std::env::var_os("TOOLSTUB_FULL").is_some()
 }
