@@ -424,3 +424,23 @@ async fn the_spool_of_a_dead_process_is_collected() {
     let old = store.gc(&CollectRequest::new(tomorrow)).await.unwrap();
     assert_eq!((old.objects, old.bytes, spools()), (1, 1, 0));
 }
+
+#[tokio::test]
+async fn a_clean_up_goes_on_past_what_is_in_its_way() {
+    let root = tempfile::tempdir().unwrap();
+    let store = store(root.path());
+    let results = root.path().join("sessions/s/tool-results");
+    for id in ["tr_1", "tr_2", "tr_3"] {
+        fs::create_dir_all(results.join(id)).unwrap();
+        fs::write(results.join(id).join("output.txt"), "leftover").unwrap();
+    }
+    fs::create_dir(results.join("tr_2/metadata.json")).unwrap();
+    fs::write(results.join("tr_2/metadata.json/x"), "").unwrap();
+    let tomorrow = std::time::SystemTime::now() + Duration::from_secs(25 * 60 * 60);
+    let told = store.gc(&CollectRequest::new(tomorrow)).await;
+    assert!(
+        matches!(told, Err(StoreError::Backend(BackendError::Misplaced { .. })) | Ok(_)),
+        "{told:?}"
+    );
+    assert!(!results.join("tr_1").exists() && !results.join("tr_3").exists());
+}

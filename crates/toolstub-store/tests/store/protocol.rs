@@ -484,3 +484,19 @@ async fn purging_after_a_fault_finishes_the_work() {
         assert_eq!(watched.inner.list(options).await.unwrap().entries, []);
     }
 }
+
+#[tokio::test]
+async fn a_record_of_a_later_version_is_not_written_over() {
+    let store = memory_store();
+    let receipt = write(&store, "content").await;
+    let metadata = key(&receipt, "metadata.json");
+    let json = store.backend().get(&metadata, 1 << 20).await.unwrap();
+    let mut later: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    later["schema_version"] = 99.into();
+    later["of_that_version"] = true.into();
+    let later = later.to_string();
+    store.backend().put(&metadata, later.clone().into()).await.unwrap();
+    let again = store.write(&original("content"), request("s1", "call_1")).await;
+    assert!(matches!(again, Err(StoreError::Corrupt { .. })), "{again:?}");
+    assert_eq!(store.backend().get(&metadata, 1 << 20).await.unwrap(), later);
+}
