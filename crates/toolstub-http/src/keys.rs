@@ -86,8 +86,8 @@ fn digest_of_new(key: &str) -> Result<[u8; 32], WeakKey> {
 
 /// The key of a request: that of `X-API-Key`, or the bearer's.
 fn key_of(headers: &HeaderMap) -> Option<&[u8]> {
-    if let Some(key) = headers.get("x-api-key") {
-        return Some(key.as_bytes()).filter(|key| !key.is_empty());
+    if let Some(key) = headers.get("x-api-key").filter(|key| !key.is_empty()) {
+        return Some(key.as_bytes());
     }
     let bearer = headers.get(AUTHORIZATION)?.as_bytes();
     let (scheme, key) = bearer.split_at_checked(7)?;
@@ -124,6 +124,7 @@ mod tests {
             (vec![("x-api-key", "wrong"), ("authorization", bearer.as_str())], None),
             (vec![("authorization", USER)], None),
             (vec![("x-api-key", "")], None),
+            (vec![("x-api-key", ""), ("authorization", bearer.as_str())], Some(Holder::User)),
             (vec![], None),
         ] {
             assert_eq!(keys.holder(&headers(&given)).ok().flatten(), holder, "{given:?}");

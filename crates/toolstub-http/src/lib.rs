@@ -28,6 +28,8 @@ mod keys;
 mod message;
 mod metrics;
 mod page;
+mod part;
+mod policies;
 mod problem;
 mod routes;
 mod serve;

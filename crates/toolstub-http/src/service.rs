@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use toolstub_core::{EventId, Metadata, Ref, SessionId, ToolResultId};
-use toolstub_session::{Config, Identity, Session};
+use toolstub_session::{Config, Host, Identity, Session, SystemHost};
 use toolstub_store::{ResultStore, SessionStore};
 
 use crate::body::LARGE_BODIES;
@@ -58,6 +59,23 @@ pub struct Service {
     pub(crate) large_bodies: Semaphore,
 }
 
+/// Results are recorded with the time of their message.
+#[derive(Debug)]
+struct Moment {
+    time: String,
+    system: SystemHost,
+}
+
+impl Host for Moment {
+    fn now(&self) -> String {
+        self.time.clone()
+    }
+
+    fn new_event_id(&self) -> EventId {
+        self.system.new_event_id()
+    }
+}
+
 impl Service {
     /// A service over a store.
     pub fn new(store: ResultStore, options: Options) -> Self {
@@ -74,6 +92,9 @@ impl Service {
 
     /// The id that stands in an address or a body.
     pub(crate) fn session_id(id: &str) -> Result<SessionId, Problem> {
+        if id.is_empty() {
+            return Err(Problem::short(Code::NotFound, "Not Found"));
+        }
         SessionId::new(id).map_err(|error| {
             let details = serde_json::json!({"field": "session_id", "value": id});
             Problem::whole(Code::InvalidArgument, error.to_string(), details)
@@ -100,10 +121,12 @@ impl Service {
         self.store.session(id.clone())
     }
 
-    /// The policy at work in a session.
-    pub(crate) fn session(&self, id: &SessionId, peer: Option<String>) -> Session {
+    /// The policy at work on a message of a session.
+    pub(crate) fn session(&self, id: &SessionId, peer: Option<String>, time: &str) -> Session {
         let user_id = Some(self.options.user.clone());
+        let host = Moment { time: time.to_owned(), system: SystemHost::default() };
         Session::new(self.store.clone(), id.clone(), self.options.config.clone())
+            .with_host(Arc::new(host))
             .with_identity(Identity { agent_id: None, user_id, peer_id: peer })
     }
 
@@ -119,11 +142,17 @@ impl Service {
         format!("{session}{}/tool-results/{}", event.unwrap_or_default(), reference.id())
     }
 
-    /// The record of a result, with the refs that clients know.
-    pub(crate) fn told(&self, reference: &Ref, mut metadata: Metadata) -> Metadata {
+    /// The record of a result, with the refs and all the fields that clients know.
+    pub(crate) fn told(&self, reference: &Ref, mut metadata: Metadata) -> Value {
         metadata.storage_uri = self.ref_of(reference);
         metadata.output_uri = format!("{}/output.txt", metadata.storage_uri);
-        metadata
+        let mut told = serde_json::to_value(metadata).unwrap_or_default();
+        if let Value::Object(fields) = &mut told {
+            for name in ["user_id", "peer_id"] {
+                fields.entry(name).or_insert(Value::Null);
+            }
+        }
+        told
     }
 
     /// What a new session is.

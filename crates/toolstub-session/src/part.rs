@@ -91,6 +91,11 @@ impl ToolPart {
         part
     }
 
+    /// The fields in order, each as it is written.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.fields.iter().map(|(name, value)| (name.as_str(), value.as_ref()))
+    }
+
     /// A field as it is written.
     pub fn field(&self, name: &str) -> Option<&RawValue> {
         self.fields.iter().rev().find(|(field, _)| field == name).map(|(_, value)| value.as_ref())

@@ -8,7 +8,8 @@ use toolstub_store::Created;
 use super::{Answer, Asked, At, Shared};
 use crate::ask::{self, Faults};
 use crate::envelope;
-use crate::journal::{Opened, SessionRecord, chance, micros_of};
+use crate::journal::{Opened, SessionRecord, chance};
+use crate::policies::Policies;
 use crate::problem::{Code, Problem};
 use crate::service::Service;
 use crate::times;
@@ -27,25 +28,18 @@ pub(super) async fn create(State(service): Shared, request: Request) -> Answer {
     let mut faults = Faults::default();
     let at = &["body"];
     let id = ask::string(&fields, "session_id", at, &mut faults).filter(|id| !id.is_empty());
-    let memory_policy = ask::dictionary(&fields, "memory_policy", at, &mut faults);
-    let mut model = |name: &str| {
-        let value = fields.get(name).filter(|value| value.get() != "null")?;
-        if !value.get().starts_with('{') {
-            ask::not_an_object(&mut faults, &["body", name]);
-        }
-        Some(value.clone())
-    };
-    let auto_commit_policy = model("auto_commit_policy");
-    let memory_extraction_config = model("memory_extraction_config");
+    let policies = Policies::read(&fields, &mut faults);
+    ask::telemetry(&fields, at, &mut faults);
     faults.check()?;
+    policies.check()?;
 
     let now = service.journal.clock().now();
     let id = id.unwrap_or_else(|| format!("{}-{}", times::compact(now), chance()));
     let id = Service::session_id(&id)?;
     let record = SessionRecord {
-        memory_policy,
-        auto_commit_policy,
-        memory_extraction_config,
+        memory_policy: policies.memory,
+        auto_commit_policy: policies.auto_commit,
+        memory_extraction_config: policies.extraction,
         ..service.record(&id)
     };
     if service.journal.create(&id, &record).await? == Created::Existed {
@@ -75,7 +69,7 @@ pub(super) async fn list(State(service): Shared) -> Answer {
         .sessions()
         .await?
         .into_iter()
-        .map(|session| (micros_of(session.modified), session.id))
+        .map(|session| (session.modified_micros, session.id))
         .collect();
     sessions.sort_by(|(one, id), (other, other_id)| {
         (other / 1_000_000).cmp(&(one / 1_000_000)).then_with(|| id.as_str().cmp(other_id.as_str()))
