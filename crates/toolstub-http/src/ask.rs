@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::value::RawValue;
 use serde_json::error::Category;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::problem::{Code, Problem};
 
@@ -45,7 +45,8 @@ impl Faults {
 
     pub(crate) fn into_problem(self) -> Problem {
         // The message is for a line of a log; the details have all of them.
-        let first = self.0.first().map(|fault| format!("{}: {}", fault.at.join("."), fault.message));
+        let first =
+            self.0.first().map(|fault| format!("{}: {}", fault.at.join("."), fault.message));
         let errors: Vec<_> = self
             .0
             .iter()
@@ -127,7 +128,12 @@ impl Query {
     }
 
     /// One of several words.
-    pub(crate) fn word<T>(&mut self, name: &str, read: impl Fn(&str) -> Option<T>, words: &str) -> Option<T> {
+    pub(crate) fn word<T>(
+        &mut self,
+        name: &str,
+        read: impl Fn(&str) -> Option<T>,
+        words: &str,
+    ) -> Option<T> {
         let text = self.given.get(name)?;
         let word = read(text);
         if word.is_none() {
@@ -201,8 +207,11 @@ pub(crate) fn not_an_object(faults: &mut Faults, at: &[&str]) {
 
 /// Where a line and a column are, in characters from the beginning.
 fn offset(text: &str, line: usize, column: usize) -> usize {
-    let before: usize =
-        text.split_inclusive('\n').take(line.saturating_sub(1)).map(|line| line.chars().count()).sum();
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(line.saturating_sub(1))
+        .map(|line| line.chars().count())
+        .sum();
     before + column.saturating_sub(1)
 }
 
@@ -303,10 +312,7 @@ mod tests {
         query.integer("limit", 20, Some(1));
         query.flag("include_metadata", true);
         let problem = query.check().unwrap_err();
-        assert_eq!(
-            problem.message,
-            "Invalid request parameters: query.q: Field required"
-        );
+        assert_eq!(problem.message, "Invalid request parameters: query.q: Field required");
         assert_eq!(problem.details.unwrap()["validation_errors"][1]["type"], "greater_than_equal");
     }
 

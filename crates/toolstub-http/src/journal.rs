@@ -439,7 +439,9 @@ fn messages(id: &SessionId) -> Key {
 }
 
 fn below(id: &SessionId, name: &str) -> Key {
-    ResultStore::session_folder(id).join(name).expect("an encoded id is far shorter than a key may be")
+    ResultStore::session_folder(id)
+        .join(name)
+        .expect("an encoded id is far shorter than a key may be")
 }
 
 fn unusable(error: toolstub_store::InvalidKey) -> StoreError {

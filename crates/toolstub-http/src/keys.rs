@@ -19,7 +19,9 @@ pub struct Keys {
 
 /// A key that is too easy to guess.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a key of {length} bytes is too easy to guess; take at least {SHORTEST} without white space")]
+#[error(
+    "a key of {length} bytes is too easy to guess; take at least {SHORTEST} without white space"
+)]
 pub struct WeakKey {
     /// The key's length in bytes.
     pub length: usize,
@@ -104,9 +106,10 @@ mod tests {
     const OPERATOR: &str = "operator-key-0123456789";
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| {
-            (name.parse().unwrap(), HeaderValue::from_str(value).unwrap())
-        }).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_str(value).unwrap()))
+            .collect()
     }
 
     #[test]

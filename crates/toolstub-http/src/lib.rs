@@ -22,6 +22,7 @@
 mod around;
 mod ask;
 mod body;
+mod budget;
 mod envelope;
 mod journal;
 mod keys;

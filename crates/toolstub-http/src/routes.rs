@@ -8,14 +8,14 @@ mod system;
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path};
+use axum::http::Uri;
 use axum::http::request::Parts;
 use axum::middleware::from_fn_with_state;
-use axum::http::Uri;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
-use axum::Router;
 use serde::de::DeserializeOwned;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::decompression::RequestDecompressionLayer;
@@ -53,6 +53,7 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .routes(routes!(results::download))
         .routes(routes!(system::health))
         .routes(routes!(system::ready))
+        .routes(routes!(system::observe))
         .routes(routes!(system::metrics))
         .split_for_parts();
     let api = bytes::Bytes::from(api.to_json().unwrap_or_default());

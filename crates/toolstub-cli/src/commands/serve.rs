@@ -138,7 +138,8 @@ fn given(variable: &str, file: Option<&Path>) -> Result<Vec<String>, Failure> {
             .with_context(|| format!("cannot read the keys in {}", file.display()))
             .map_err(Failure::input)?;
         let lines = text.lines().map(str::trim);
-        let found: Vec<_> = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        let found: Vec<_> =
+            lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
         if found.is_empty() {
             let file = file.display();
             return Err(Failure::input(anyhow!("there is no key in {file}; give one a line")));

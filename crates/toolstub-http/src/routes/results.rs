@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toolstub_core::{Kind, OffsetUnit, Ref, SessionId};
 use toolstub_store::{
-    DEFAULT_READ_LIMIT, ListRequest, Located, Piece, ReadRequest, SearchMode, SearchRequest, Selection,
-    Selector, StoreError,
+    DEFAULT_READ_LIMIT, ListRequest, Located, Piece, ReadRequest, SearchMode, SearchRequest,
+    Selection, Selector, StoreError,
 };
 
 use super::context::streamed;
@@ -307,8 +307,7 @@ impl Service {
         request: &ReadRequest,
     ) -> Result<Response, StoreError> {
         let results = self.results(reference.session());
-        let is_small =
-            (0..=AT_ONCE).contains(&request.limit) && request.unit != OffsetUnit::Line;
+        let is_small = (0..=AT_ONCE).contains(&request.limit) && request.unit != OffsetUnit::Line;
         if is_small {
             let piece = match selector {
                 Some(selector) => results.read_selected(reference, selector, request).await?,
