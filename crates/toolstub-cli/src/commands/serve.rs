@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use serde::Serialize;
 use tokio::net::TcpListener;
+use toolstub_core::UserId;
 use toolstub_http::{Keys, Limits, Options, Service};
 use toolstub_store::ResultStore;
 use tracing::level_filters::LevelFilter;
@@ -21,7 +22,7 @@ use crate::{interrupt, output};
 pub(crate) fn run(args: &Serve, context: &Context) -> Result<Outcome, Failure> {
     let keys = keys(args)?;
     let options = Options {
-        user: args.user.clone(),
+        user: UserId::new(args.user.as_str()).map_err(Failure::input)?,
         config: config(args, context),
         hosts: args.allow_host.clone(),
         body_limit: args.body_limit,

@@ -66,11 +66,7 @@ pub(super) async fn list(
     if listed.records.is_empty() && !service.journal.exists(&id).await? {
         return Err(sessions::not_found(&id));
     }
-    let mut records = Vec::with_capacity(listed.records.len());
-    for record in listed.records {
-        let reference: Ref = record.storage_uri.parse()?;
-        records.push(service.told(&reference, record));
-    }
+    let records: Vec<_> = listed.records.into_iter().map(|record| service.told(record)).collect();
     let mut answer = json!({ "tool_results": records });
     if let Some(cursor) = listed.next_cursor {
         answer["next_cursor"] = json!(cursor);
@@ -288,7 +284,7 @@ impl Service {
                 if !self.journal.exists(reference.session()).await? {
                     return Err(sessions::not_found(reference.session()));
                 }
-                let resource = self.ref_of(reference);
+                let resource = self.refs.uri(reference);
                 let message = format!(
                     "not found: no tool result has the ref {resource}; it may be mistyped, it may \
                      have been removed, or it was never stored"
@@ -317,7 +313,7 @@ impl Service {
             let text = piece.content();
             let is_lossy = matches!(text, Cow::Owned(_));
             let content = serde_json::to_string(&text).unwrap_or_default();
-            let closing = self.closing(reference, &piece, is_lossy);
+            let closing = self.closing(&piece, is_lossy);
             return Ok(envelope::json([&opening(reference), content.as_str(), &closing].concat()));
         }
         let located = results.locate(reference, selector, request).await?;
@@ -327,8 +323,8 @@ impl Service {
     }
 
     /// What comes behind the content of an answer.
-    fn closing(&self, reference: &Ref, piece: &Piece, is_lossy: bool) -> String {
-        let metadata = piece.metadata.clone().map(|metadata| self.told(reference, metadata));
+    fn closing(&self, piece: &Piece, is_lossy: bool) -> String {
+        let metadata = piece.metadata.clone().map(|metadata| self.told(metadata));
         let rest = Rest {
             offset: piece.offset,
             limit: piece.limit,
@@ -367,9 +363,9 @@ impl Service {
         });
         let begin = format!("{}\"", opening(reference));
         let begin = futures::stream::once(async move { Ok(Bytes::from(begin)) });
-        let (service, reference) = (Arc::clone(self), reference.clone());
+        let service = Arc::clone(self);
         let end = futures::stream::once(async move {
-            let closing = service.closing(&reference, &piece, lossy.load(Ordering::Relaxed));
+            let closing = service.closing(&piece, lossy.load(Ordering::Relaxed));
             Ok(Bytes::from(["\"", &closing].concat()))
         });
         streamed(begin.chain(pieces).chain(end))

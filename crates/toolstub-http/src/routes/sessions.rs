@@ -51,7 +51,7 @@ pub(super) async fn create(State(service): Shared, request: Request) -> Answer {
     service.metrics.sessions_created.inc();
     Ok(envelope::ok(&json!({
         "session_id": id.as_str(),
-        "uri": service.uri(&id),
+        "uri": service.refs.session_uri(&id),
         "user": {"account_id": record.account_id, "user_id": record.user_id},
         "auto_commit_policy": record.auto_commit_policy,
         "memory_extraction_config": extraction(),
@@ -79,7 +79,7 @@ pub(super) async fn list(State(service): Shared) -> Answer {
         .map(|(modified, id)| {
             json!({
                 "session_id": id.as_str(),
-                "uri": service.uri(&id),
+                "uri": service.refs.session_uri(&id),
                 "is_dir": true,
                 "mod_time": times::seconds(modified),
             })
@@ -141,7 +141,7 @@ fn told(service: &Service, id: &SessionId, opened: &Opened) -> Value {
     let updated = sums.last_micros.or(created);
     let time = |micros: Option<u64>| micros.map_or(String::new(), times::millis);
     let account = record.map_or(&service.options.account, |record| &record.account_id);
-    let user = record.map_or(&service.options.user, |record| &record.user_id);
+    let user = record.map_or(service.options.user.as_str(), |record| &record.user_id);
     json!({
         "session_id": id.as_str(),
         "created_at": time(created),
@@ -172,7 +172,7 @@ fn told(service: &Service, id: &SessionId, opened: &Opened) -> Value {
         "last_auto_commit_at": "",
         "last_idle_commit_accepted_at": "",
         "total_message_count": sums.count,
-        "uri": service.uri(id),
+        "uri": service.refs.session_uri(id),
         "user": {"account_id": account, "user_id": user},
         "memory_extraction_config": extraction(),
     })

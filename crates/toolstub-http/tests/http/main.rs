@@ -112,13 +112,16 @@ impl Server {
 
 /// A text that is over the threshold, and different for each seed.
 fn log(seed: u64, chars: usize) -> String {
-    let line =
-        |nth: u64| format!("{nth:06} α😀 step {} done\n", (nth + seed) * 2_654_435_761 % 99_991);
+    let number = |nth: u64| (nth + seed) * 2_654_435_761 % 99_991;
+    let lines = (0..).map(|nth| format!("{nth:06} α😀 step {} done\n", number(nth)));
     let mut text = String::new();
-    let mut nth = 0;
-    while text.chars().count() < chars {
-        text.push_str(&line(nth));
-        nth += 1;
+    let mut left = chars;
+    for line in lines {
+        text.extend(line.chars().take(left));
+        left = left.saturating_sub(line.chars().count());
+        if left == 0 {
+            break;
+        }
     }
-    text.chars().take(chars).collect()
+    text
 }

@@ -253,7 +253,7 @@ async fn where_storing_fails_the_content_stays() {
         let output = log(1, 30_000);
         // The session's record is there: what fails is the original.
         server.post("/api/v1/sessions", json!({"session_id": "s1"})).await.result();
-        backend.fail_at(Fault::ErrorBefore(ErrorKind::StorageFull), Operation::Put, 0);
+        backend.fail_at(Fault::ErrorBefore(ErrorKind::StorageFull), Operation::Create, 0);
         let message = json!({"role": "assistant", "parts": [tool("c1", &output)]});
         let answer = server.post(MESSAGES, message).await;
         backend.heal();
