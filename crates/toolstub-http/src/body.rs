@@ -33,10 +33,7 @@ impl Service {
 
         let limit = self.options.body_limit;
         let is_small = body.size_hint().upper().is_some_and(|size| size < LARGE);
-        let _permit = match is_small {
-            true => None,
-            false => self.large_bodies.acquire().await.ok(),
-        };
+        let _permit = if is_small { None } else { self.large_bodies.acquire().await.ok() };
         match Limited::new(body, limit).collect().await {
             Ok(body) => Ok(body.to_bytes()),
             Err(error) if error.is::<LengthLimitError>() => {

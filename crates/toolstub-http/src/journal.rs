@@ -409,20 +409,18 @@ impl Journal {
                 _ => break,
             }
         }
-        let mut uniques = HashSet::new();
-        let first: Vec<bool> = names.iter().map(|name| uniques.insert(&name.unique)).collect();
-        let mut first = first.into_iter();
-        names.retain(|_| first.next().unwrap_or(true));
+        let mut known = HashSet::new();
+        names.retain(|name| known.insert(name.unique.clone()));
         Ok(names)
     }
 
     /// A time later than all that was seen and all that was given here.
     fn next_micros(&self, seen: Option<u64>) -> u64 {
-        let least = self.clock.now().max(seen.map_or(0, |seen| seen + 1));
-        let last = self
-            .last_micros
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(least.max(last + 1)));
-        last.map_or(least, |last| least.max(last + 1))
+        let earliest = self.clock.now().max(seen.map_or(0, |seen| seen + 1));
+        let last = self.last_micros.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
+            Some(earliest.max(last + 1))
+        });
+        last.map_or(earliest, |last| earliest.max(last + 1))
     }
 }
 

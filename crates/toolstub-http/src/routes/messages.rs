@@ -10,7 +10,7 @@ use toolstub_core::SessionId;
 use toolstub_session::{Outcome, Owner, Part, ToolPart};
 
 use super::{Answer, At, Shared};
-use crate::ask::{self, Faults};
+use crate::ask::{self, Faults, Fields};
 use crate::envelope;
 use crate::journal::{Batch, Sums, chance};
 use crate::message::{Incoming, turn_parts};
@@ -43,13 +43,10 @@ pub(super) async fn append(
     let (parts, body) = request.into_parts();
     let fields = service.take_object(&parts, body).await?;
     let mut faults = Faults::default();
-    let message = match &fields {
-        Some(fields) => Incoming::read(fields, &["body"], &mut faults),
-        None => {
-            faults.add(&["body"], "Field required", "missing");
-            None
-        }
-    };
+    let message = fields.and_then(|fields| Incoming::read(&fields, &["body"], &mut faults));
+    if message.is_none() && faults.is_empty() {
+        faults.add(&["body"], "Field required", "missing");
+    }
     faults.check()?;
     let id = Service::session_id(&given)?;
     let sums = service.append(&id, message.into_iter().collect(), &parts.headers).await?;
@@ -75,39 +72,10 @@ pub(super) async fn append_batch(
     let (parts, body) = request.into_parts();
     let fields = service.take_object(&parts, body).await?;
     let mut faults = Faults::default();
-    let mut messages = Vec::new();
-    if let Some(fields) = &fields {
-        let at = &["body", "messages"];
-        match fields.get("messages") {
-            None => faults.add(at, "Field required", "missing"),
-            Some(value) if value.get() == "null" => {
-                faults.add(at, "Input should be a valid list", "list_type");
-            }
-            Some(_) => {
-                let listed = ask::list(fields, "messages", &["body"], &mut faults);
-                let listed = listed.unwrap_or_default();
-                if listed.len() > MAX_BATCH {
-                    let message = format!(
-                        "List should have at most {MAX_BATCH} items after validation, not {}",
-                        listed.len()
-                    );
-                    faults.add(at, message, "too_long");
-                } else {
-                    for (nth, message) in listed.iter().enumerate() {
-                        let at = ["body", "messages", &nth.to_string()];
-                        match ask::fields(message) {
-                            Ok(fields) => {
-                                messages.extend(Incoming::read(&fields, &at, &mut faults))
-                            }
-                            Err(_) => ask::not_an_object(&mut faults, &at),
-                        }
-                    }
-                }
-            }
-        }
-    } else {
+    if fields.is_none() {
         faults.add(&["body"], "Field required", "missing");
     }
+    let messages = fields.map(|fields| read_batch(&fields, &mut faults)).unwrap_or_default();
     faults.check()?;
     let id = Service::session_id(&given)?;
     let added = messages.len();
@@ -118,6 +86,38 @@ pub(super) async fn append_batch(
         "added": added,
         "pending_tokens": sums.tokens,
     })))
+}
+
+/// Reads the messages of a batch.
+fn read_batch(fields: &Fields, faults: &mut Faults) -> Vec<Incoming> {
+    let at = ["body", "messages"];
+    match fields.get("messages") {
+        None => faults.add(&at, "Field required", "missing"),
+        Some(value) if value.get() == "null" => {
+            faults.add(&at, "Input should be a valid list", "list_type");
+        }
+        Some(_) => {}
+    }
+    let listed = ask::list(fields, "messages", &["body"], faults).unwrap_or_default();
+    if listed.len() > MAX_BATCH {
+        let message = format!(
+            "List should have at most {MAX_BATCH} items after validation, not {}",
+            listed.len()
+        );
+        faults.add(&at, message, "too_long");
+        return Vec::new();
+    }
+    let mut messages = Vec::with_capacity(listed.len());
+    for (nth, message) in listed.iter().enumerate() {
+        let nth = nth.to_string();
+        let at = [at[0], at[1], &nth];
+        if let Ok(fields) = ask::fields(message) {
+            messages.extend(Incoming::read(&fields, &at, faults));
+        } else {
+            ask::not_an_object(faults, &at);
+        }
+    }
+    messages
 }
 
 impl Service {
