@@ -190,7 +190,7 @@ async fn nothing_is_decided_by_who_runs_it() {
 }
 
 /// Contents of several kinds and sizes around a small threshold.
-fn content() -> impl Strategy<Value = String> {
+pub(crate) fn content() -> impl Strategy<Value = String> {
     let words = (0..900usize).prop_map(|n| "some words of text\n".repeat(n));
     let json = (0..500usize).prop_map(|n| format!("[{}0]", r#"{"a":1},"#.repeat(n)));
     let table = (0..500usize).prop_map(|n| format!("a,b,c\n{}", "1,2,3\n".repeat(n)));
