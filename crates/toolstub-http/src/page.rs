@@ -21,6 +21,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       frame-ancestors 'none'";
 
 /// A file of the page.
+#[derive(Debug, Clone, Copy)]
 struct File {
     route: &'static str,
     media_type: &'static str,
