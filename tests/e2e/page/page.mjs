@@ -488,7 +488,7 @@ async function keys(browser) {
     const csv = contents.csv();
     await client.message('locked', tool('export_orders', csv));
     const page = await open(browser, service.url);
-    await until(page, () => document.getElementById('key').open);
+    await until(page, () => document.getElementById('key')?.open);
     await page.type('#key-text', 'a-key-that-opens-nothing');
     await page.keyboard.press('Enter');
     await until(page, () => document.getElementById('key-note').textContent === 'Invalid API key');
@@ -508,7 +508,7 @@ async function keys(browser) {
     await opened(page);
     await downloads(page, client, 'locked', csv);
     await page.click('#forget');
-    await until(page, () => document.getElementById('key').open);
+    await until(page, () => document.getElementById('key')?.open);
     check('it can be forgotten', await page.evaluate(() => sessionStorage.length === 0));
     await page.browserContext().close();
   } finally {
