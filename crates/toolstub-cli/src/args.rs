@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Gc(Gc),
     /// Count what is stored, and what it keeps out of the context.
     Stats,
+    /// Serve the retrieval tools to an MCP client over standard input and output.
+    Mcp(Mcp),
     /// Try out the store and say what it guarantees.
     Doctor,
 }
@@ -245,6 +247,23 @@ pub(crate) struct Gc {
     /// Only say what would be removed.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Mcp {
+    #[command(flatten)]
+    pub(crate) offered: Offered,
+}
+
+/// How the retrieval tools are offered to a model.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Offered {
+    /// What stands before the retrieval tools' names [default: openviking_]
+    #[arg(long, value_name = "PREFIX", value_parser = tool_prefix)]
+    pub(crate) tool_prefix: Option<String>,
+    /// The longest answer of a retrieval tool [default: 19000]
+    #[arg(long, value_name = "CHARS")]
+    pub(crate) max_read_chars: Option<u64>,
 }
 
 /// Reads a duration: a number and one of `s m h d`.

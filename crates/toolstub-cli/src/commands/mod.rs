@@ -3,6 +3,7 @@
 mod doctor;
 mod gc;
 mod list;
+mod mcp;
 mod purge;
 mod put;
 mod read;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
         Command::Verify(args) => verify::run(args, &context),
         Command::Gc(args) => gc::run(&args, &context),
         Command::Stats => stats::run(&context),
+        Command::Mcp(args) => mcp::run(&args, &context),
         Command::Doctor => doctor::run(&context),
     }
 }
