@@ -1,6 +1,9 @@
 //! The tools, the server and the proxy, as a client sees them.
 
+mod child;
+mod proxy;
 mod tools;
+mod wire;
 
 use std::sync::Arc;
 
