@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    PaginatedRequestParams, ResultType, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -69,8 +69,10 @@ impl ServerHandler for ToolServer {
         };
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let answer = self.tools.call(tool, &arguments).await;
-        let result: CallToolResult = serde_json::from_value(answer.to_result())
+        let mut result: CallToolResult = serde_json::from_value(answer.to_result())
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        // It is taken away again for a client of the earlier era.
+        result.result_type = Some(ResultType::COMPLETE);
         Ok(result.into())
     }
 }
