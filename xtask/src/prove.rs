@@ -153,7 +153,7 @@ impl Tried {
 }
 
 /// Builds the program with optimisations, unless `TOOLSTUB_PROGRAM` names one; where it is.
-fn program() -> anyhow::Result<PathBuf> {
+pub(crate) fn program() -> anyhow::Result<PathBuf> {
     if let Some(program) = std::env::var_os("TOOLSTUB_PROGRAM") {
         return Ok(std::path::absolute(program)?);
     }
