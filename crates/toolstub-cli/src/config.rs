@@ -24,6 +24,8 @@ pub(crate) struct Config {
     pub(crate) head_lines: Option<i64>,
     pub(crate) tool_prefix: Option<String>,
     pub(crate) hard_cap_bytes: Option<u64>,
+    /// What leaves a message and how, for what serves sessions.
+    pub(crate) session: Option<toolstub_session::Config>,
 }
 
 impl Config {

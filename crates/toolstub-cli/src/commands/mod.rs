@@ -8,6 +8,7 @@ mod put;
 mod read;
 mod rm;
 mod search;
+mod serve;
 mod stats;
 mod stub;
 mod verify;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
         Command::Verify(args) => verify::run(args, &context),
         Command::Gc(args) => gc::run(&args, &context),
         Command::Stats => stats::run(&context),
+        Command::Serve(args) => serve::run(&args, &context),
         Command::Doctor => doctor::run(&context),
     }
 }
