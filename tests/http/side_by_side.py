@@ -158,7 +158,7 @@ def report(theirs: dict[str, Any], ours: dict[str, Any], explained: Explained | 
             bad += 1
             continue
         rows = []
-        for path, left, right in differences(theirs[name], ours[name]):
+        for path, left, right in _compared(theirs[name], ours[name]):
             if explained and explained.explains(name, path, left, right):
                 meant += 1
                 if verbose:
@@ -170,6 +170,20 @@ def report(theirs: dict[str, Any], ours: dict[str, Any], explained: Explained | 
             print(name, *rows, sep="\n")
     print(f"{len(ours)} calls, {bad} differences, {meant} more explained", file=sys.stderr)
     return bad
+
+
+def _compared(theirs: dict[str, Any], ours: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    """What differs; where the statuses do, nothing else is worth telling."""
+    if theirs["status"] == ours["status"]:
+        return list(differences(theirs, ours))
+    return [("status", _told(theirs), _told(ours))]
+
+
+def _told(answer: dict[str, Any]) -> str:
+    """A status, and the error that came with it."""
+    body = answer["body"]
+    error = body.get("error") if isinstance(body, dict) else None
+    return f"{answer['status']} {error['code']} {error['message']}" if isinstance(error, dict) else str(answer["status"])
 
 
 def main() -> int:
