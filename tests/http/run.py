@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 START_SECONDS = 30
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on just now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -33,7 +34,7 @@ def _free_port() -> int:
 @contextlib.contextmanager
 def served(program: str, store: str, key: str | None) -> Iterator[str]:
     """A service that runs, by its URL; stopped at the end."""
-    url = f"http://127.0.0.1:{_free_port()}"
+    url = f"http://127.0.0.1:{free_port()}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TOOLSTUB_")}
     if key:
         environment["TOOLSTUB_API_KEY"] = key

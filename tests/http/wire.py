@@ -43,14 +43,22 @@ class Wire:
         """Sends one request; a connection that the service closed meanwhile is opened again, once."""
         for last in (False, True):
             try:
-                return self._once(method, target, body, headers or {})
+                return self.once(method, target, body, headers or {})
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
                 self._connection.close()
                 if last:
                     raise
         raise AssertionError("the loop returns or raises")
 
-    def _once(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+    def once(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+        """Sends one request, once, whatever comes of it."""
+        try:
+            return self._exchange(method, target, body, headers)
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            raise
+
+    def _exchange(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         self._connection.putrequest(method, target, skip_accept_encoding=True)
         for name, value in headers.items():
             self._connection.putheader(name, value)
