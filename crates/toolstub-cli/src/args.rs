@@ -85,7 +85,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
     /// Whom the sessions belong to, as it stands in their addresses.
-    #[arg(long, value_name = "NAME", default_value = "default", value_parser = tool_prefix)]
+    #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) user: String,
     /// What is longer leaves its message, in characters [default: 20000]
     #[arg(long, value_name = "CHARS")]

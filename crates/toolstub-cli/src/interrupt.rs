@@ -70,7 +70,11 @@ pub(crate) fn run(command: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCo
         }
         if let Some(code) = caught() {
             let now = Instant::now();
-            if now >= *deadline.get_or_insert(now + GRACE + Duration::from_millis(MORE_GRACE.load(Ordering::Relaxed))) {
+            if now
+                >= *deadline.get_or_insert(
+                    now + GRACE + Duration::from_millis(MORE_GRACE.load(Ordering::Relaxed)),
+                )
+            {
                 return ExitCode::from(code);
             }
         }

@@ -106,7 +106,8 @@ fn check_host(service: &Service, request: &Request) -> Result<(), Problem> {
         .or_else(|| request.headers().get(HOST).and_then(|host| host.to_str().ok()))
         .unwrap_or_default();
     let host = without_port(host);
-    if is_local(host) || service.options.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
+    if is_local(host) || service.options.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+    {
         return Ok(());
     }
     let message = format!(
@@ -122,7 +123,9 @@ fn check_origin(service: &Service, headers: &HeaderMap) -> Result<(), Problem> {
     let from = origin.split_once("://").map_or("", |(_, authority)| authority);
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let known = |name: &String| name.eq_ignore_ascii_case(without_port(from));
-    if !from.is_empty() && (from.eq_ignore_ascii_case(host) || service.options.hosts.iter().any(known)) {
+    if !from.is_empty()
+        && (from.eq_ignore_ascii_case(host) || service.options.hosts.iter().any(known))
+    {
         return Ok(());
     }
     let message = "requests from pages of other sites are not answered";
@@ -138,7 +141,9 @@ fn is_local(host: &str) -> bool {
 
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => {
+        Some((name, port))
+            if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') =>
+        {
             name
         }
         _ => host,
@@ -147,7 +152,8 @@ fn without_port(host: &str) -> &str {
 
 fn overdue(service: &Service) -> Problem {
     let seconds = service.options.timeout.as_secs();
-    let message = format!("no answer within {seconds} seconds; what was asked may still take effect");
+    let message =
+        format!("no answer within {seconds} seconds; what was asked may still take effect");
     Problem::short(Code::DeadlineExceeded, message)
 }
 
@@ -167,14 +173,7 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
         return id.clone();
     }
     let (one, two) = (chance(), chance());
-    let id = format!(
-        "{}-{}-4{}-a{}-{}",
-        &one[..8],
-        &one[8..12],
-        &one[13..],
-        &two[1..4],
-        &two[4..]
-    );
+    let id = format!("{}-{}-4{}-a{}-{}", &one[..8], &one[8..12], &one[13..], &two[1..4], &two[4..]);
     HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("none"))
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::value::RawValue;
+use serde_json::error::Category;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::problem::{Code, Problem};
 
@@ -44,7 +45,8 @@ impl Faults {
 
     pub(crate) fn into_problem(self) -> Problem {
         // The message is for a line of a log; the details have all of them.
-        let first = self.0.first().map(|fault| format!("{}: {}", fault.at.join("."), fault.message));
+        let first =
+            self.0.first().map(|fault| format!("{}: {}", fault.at.join("."), fault.message));
         let errors: Vec<_> = self
             .0
             .iter()
@@ -126,7 +128,12 @@ impl Query {
     }
 
     /// One of several words.
-    pub(crate) fn word<T>(&mut self, name: &str, read: impl Fn(&str) -> Option<T>, words: &str) -> Option<T> {
+    pub(crate) fn word<T>(
+        &mut self,
+        name: &str,
+        read: impl Fn(&str) -> Option<T>,
+        words: &str,
+    ) -> Option<T> {
         let text = self.given.get(name)?;
         let word = read(text);
         if word.is_none() {
@@ -151,10 +158,8 @@ fn integer(text: &str) -> Option<i128> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let clamped = if whole.starts_with('-') { i128::from(i64::MIN) } else { i128::from(u64::MAX) };
-    Some(whole.parse().map_or(clamped, |number: i128| {
-        number.clamp(i128::from(i64::MIN), i128::from(u64::MAX))
-    }))
+    let clamped = if whole.starts_with('-') { i128::MIN } else { i128::MAX };
+    Some(whole.parse().unwrap_or(clamped))
 }
 
 /// A request's body: a JSON object. `None` if there is no body.
@@ -166,6 +171,7 @@ pub(crate) fn object(body: &[u8], is_json: bool) -> Result<Option<Fields>, Probl
         let message = "There was an error parsing the body";
         return Err(Problem::short(Code::InvalidArgument, message));
     };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut faults = Faults::default();
     if is_json {
         match serde_json::from_str::<&RawValue>(text) {
@@ -175,7 +181,11 @@ pub(crate) fn object(body: &[u8], is_json: bool) -> Result<Option<Fields>, Probl
             },
             Ok(_) => not_an_object(&mut faults, &["body"]),
             Err(error) => {
-                let at = offset(text, error.line(), error.column()).to_string();
+                let at = match error.classify() {
+                    Category::Eof => text.chars().count(),
+                    _ => offset(text, error.line(), error.column()),
+                };
+                let at = at.to_string();
                 faults.add(&["body", &at], "JSON decode error", "json_invalid");
             }
         }
@@ -197,8 +207,11 @@ pub(crate) fn not_an_object(faults: &mut Faults, at: &[&str]) {
 
 /// Where a line and a column are, in characters from the beginning.
 fn offset(text: &str, line: usize, column: usize) -> usize {
-    let before: usize =
-        text.split_inclusive('\n').take(line.saturating_sub(1)).map(|line| line.chars().count()).sum();
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(line.saturating_sub(1))
+        .map(|line| line.chars().count())
+        .sum();
     before + column.saturating_sub(1)
 }
 
@@ -253,13 +266,25 @@ pub(crate) fn list(
     list
 }
 
+/// The field that asks for telemetry: yes, no, or a choice. There is none, whatever is asked.
+pub(crate) fn telemetry(fields: &Fields, at: &[&str], faults: &mut Faults) {
+    let Some(value) = fields.get("telemetry").map(|value| value.get()) else { return };
+    if matches!(value, "true" | "false") || value.starts_with('{') {
+        return;
+    }
+    let message = "Input should be a valid boolean, unable to interpret input";
+    faults.add(&[at, &["telemetry", "bool"]].concat(), message, "bool_parsing");
+    let message = "Input should be a valid dictionary";
+    faults.add(&[at, &["telemetry", "dict[str,bool]"]].concat(), message, "dict_type");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_are_read_as_people_write_them() {
-        let most = i128::from(u64::MAX);
+        let most = i128::MAX;
         for (text, number) in [
             ("20", Some(20)),
             (" -1 ", Some(-1)),
@@ -267,7 +292,7 @@ mod tests {
             ("5.0", Some(5)),
             ("007", Some(7)),
             ("99999999999999999999999999999999999999999999", Some(most)),
-            ("-99999999999999999999999999999999999999999999", Some(i128::from(i64::MIN))),
+            ("-99999999999999999999999999999999999999999999", Some(i128::MIN)),
             ("", None),
             ("1.5", None),
             ("1.", None),
@@ -287,10 +312,7 @@ mod tests {
         query.integer("limit", 20, Some(1));
         query.flag("include_metadata", true);
         let problem = query.check().unwrap_err();
-        assert_eq!(
-            problem.message,
-            "Invalid request parameters: query.q: Field required"
-        );
+        assert_eq!(problem.message, "Invalid request parameters: query.q: Field required");
         assert_eq!(problem.details.unwrap()["validation_errors"][1]["type"], "greater_than_equal");
     }
 
@@ -309,6 +331,7 @@ mod tests {
         refused("null", form);
         refused("{", "body.1: JSON decode error");
         refused("{}\n{", "body.3: JSON decode error");
+        assert!(object("\u{feff}{}".as_bytes(), true).is_ok());
         assert!(object(b"{}", false).is_err());
         assert!(object(b"{\"a\":\"\xff\"}", true).is_err());
     }

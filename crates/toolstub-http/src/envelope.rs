@@ -37,7 +37,13 @@ pub(crate) fn error(problem: &Problem) -> Response {
     let Problem { code, message, details, is_whole } = problem;
     let error = Told { code: *code, message, details: details.as_ref() };
     let body = if *is_whole {
-        serde_json::to_vec(&Whole { status: "error", result: (), error, telemetry: (), profile: () })
+        serde_json::to_vec(&Whole {
+            status: "error",
+            result: (),
+            error,
+            telemetry: (),
+            profile: (),
+        })
     } else {
         serde_json::to_vec(&Short { status: "error", error })
     };

@@ -83,7 +83,8 @@ pub(crate) struct Sums {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listed {
     pub(crate) id: SessionId,
-    pub(crate) modified: SystemTime,
+    /// When the last message came, or the session was made; 0 if neither is known.
+    pub(crate) modified_micros: u64,
 }
 
 /// The messages of one request, as they are to be kept.
@@ -306,13 +307,13 @@ impl Journal {
     }
 
     async fn listed(&self, id: SessionId) -> Result<Option<Listed>, StoreError> {
-        match self.store.backend().head(&record_key(&id)).await {
-            Ok(head) => Ok(Some(Listed { id, modified: head.modified })),
-            Err(BackendError::NotFound { .. }) => {
-                let has_content = self.has_content(&id).await?;
-                Ok(has_content.then_some(Listed { id, modified: UNIX_EPOCH }))
+        match self.open(&id).await? {
+            Some(Opened { record, sums }) => {
+                let created = record.map(|record| record.created_micros);
+                let modified_micros = sums.last_micros.or(created).unwrap_or_default();
+                Ok(Some(Listed { id, modified_micros }))
             }
-            Err(error) => Err(error.into()),
+            None => Ok(None),
         }
     }
 
@@ -438,7 +439,9 @@ fn messages(id: &SessionId) -> Key {
 }
 
 fn below(id: &SessionId, name: &str) -> Key {
-    ResultStore::session_folder(id).join(name).expect("an encoded id is far shorter than a key may be")
+    ResultStore::session_folder(id)
+        .join(name)
+        .expect("an encoded id is far shorter than a key may be")
 }
 
 fn unusable(error: toolstub_store::InvalidKey) -> StoreError {

@@ -19,7 +19,9 @@ pub struct Keys {
 
 /// A key that is too easy to guess.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a key of {length} bytes is too easy to guess; take at least {SHORTEST} without white space")]
+#[error(
+    "a key of {length} bytes is too easy to guess; take at least {SHORTEST} without white space"
+)]
 pub struct WeakKey {
     /// The key's length in bytes.
     pub length: usize,
@@ -86,8 +88,8 @@ fn digest_of_new(key: &str) -> Result<[u8; 32], WeakKey> {
 
 /// The key of a request: that of `X-API-Key`, or the bearer's.
 fn key_of(headers: &HeaderMap) -> Option<&[u8]> {
-    if let Some(key) = headers.get("x-api-key") {
-        return Some(key.as_bytes()).filter(|key| !key.is_empty());
+    if let Some(key) = headers.get("x-api-key").filter(|key| !key.is_empty()) {
+        return Some(key.as_bytes());
     }
     let bearer = headers.get(AUTHORIZATION)?.as_bytes();
     let (scheme, key) = bearer.split_at_checked(7)?;
@@ -104,9 +106,10 @@ mod tests {
     const OPERATOR: &str = "operator-key-0123456789";
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| {
-            (name.parse().unwrap(), HeaderValue::from_str(value).unwrap())
-        }).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_str(value).unwrap()))
+            .collect()
     }
 
     #[test]
@@ -124,6 +127,7 @@ mod tests {
             (vec![("x-api-key", "wrong"), ("authorization", bearer.as_str())], None),
             (vec![("authorization", USER)], None),
             (vec![("x-api-key", "")], None),
+            (vec![("x-api-key", ""), ("authorization", bearer.as_str())], Some(Holder::User)),
             (vec![], None),
         ] {
             assert_eq!(keys.holder(&headers(&given)).ok().flatten(), holder, "{given:?}");

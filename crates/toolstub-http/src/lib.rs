@@ -22,12 +22,15 @@
 mod around;
 mod ask;
 mod body;
+mod budget;
 mod envelope;
 mod journal;
 mod keys;
 mod message;
 mod metrics;
 mod page;
+mod part;
+mod policies;
 mod problem;
 mod routes;
 mod serve;

@@ -1,10 +1,14 @@
 //! A message: as a client sends it, and as it is kept and given out.
 
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use toolstub_session::{Part, ToolPart};
 
 use crate::ask::{self, Faults, Fields};
+use crate::part;
+use crate::problem::Problem;
 use crate::tokens::Weight;
 
 /// The kinds that a message may say it is of.
@@ -51,11 +55,12 @@ impl Incoming {
         let turn_id = ask::string(fields, "turn_id", at, &mut found);
         let message_kind = kind(fields, at, &mut found);
         let source_message_ids = sources(fields, at, &mut found);
+        ask::telemetry(fields, at, &mut found);
         let mut parts = Vec::new();
         for (nth, part) in listed.iter().flatten().enumerate() {
             let nth = nth.to_string();
             let at = [at, &["parts", &nth]].concat();
-            parts.extend(part_of(part, &at, &mut found));
+            parts.extend(part::read(part, &at, &mut found));
         }
         if found.is_empty() && content.is_none() && listed.is_none() {
             let message = "Value error, Either 'content' or 'parts' must be provided";
@@ -67,7 +72,7 @@ impl Incoming {
             return None;
         }
         if let (None, Some(content)) = (&listed, &content) {
-            parts.push(text_part(content));
+            parts.push(part::of_text(content));
         }
         let role = role?;
         Some(Self { role, parts, created_at, peer_id, turn_id, message_kind, source_message_ids })
@@ -105,7 +110,7 @@ fn tokens(parts: &[Part]) -> u64 {
                 }
                 weight.add_json(part.field("tool_input").map_or("", RawValue::get));
             }
-            Part::Other(part) => weight.add(&text_of(part)),
+            Part::Other(other) => weight.add(&part::text_of(other)),
         }
     }
     weight.tokens()
@@ -173,122 +178,21 @@ fn sources(fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Vec<Stri
     Some(ids)
 }
 
-/// A part of a message. What it lacks is added; what is not known stays as it is.
-fn part_of(part: &RawValue, at: &[&str], faults: &mut Faults) -> Option<Part> {
-    if !part.get().starts_with('{') {
-        faults.add(at, "Input should be a valid dictionary", "dict_type");
-        return None;
-    }
-    let fields = match ask::fields(part) {
-        Ok(fields) => fields,
-        Err(error) => {
-            faults.add(at, error.to_string(), "json_invalid");
-            return None;
-        }
-    };
-    let kind = fields.get("type").map(|kind| serde_json::from_str::<String>(kind.get()));
-    match kind {
-        Some(Ok(kind)) if kind == "tool" => tool_part(part, &fields, at, faults),
-        None => with_text(part, &fields, at, faults),
-        Some(Ok(kind)) if kind == "text" => with_text(part, &fields, at, faults),
-        Some(_) => Some(Part::Other(part.to_owned())),
-    }
-}
-
-fn tool_part(part: &RawValue, fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Part> {
-    let mut found = Faults::default();
-    for name in ["tool_id", "tool_name", "tool_uri", "skill_uri", "tool_output"] {
-        ask::string(fields, name, at, &mut found);
-    }
-    let is_sound = found.is_empty();
-    faults.append(found);
-    let mut part: ToolPart = match serde_json::from_str(part.get()) {
-        Ok(part) => part,
-        Err(error) => {
-            faults.add(at, error.to_string(), "json_invalid");
-            return None;
-        }
-    };
-    for name in ["tool_id", "tool_name", "tool_uri", "skill_uri"] {
-        if part.field(name).is_none_or(|value| value.get() == "null") {
-            part.set(name, "");
-        }
-    }
-    if part.field("tool_status").is_none() {
-        part.set("tool_status", "pending");
-    }
-    for (name, nothing) in [("tool_output", r#""""#), ("tool_input", "null")] {
-        if part.field(name).is_some_and(|value| matches!(value.get(), "null") || value.get() == nothing) {
-            part.remove(name);
-        }
-    }
-    is_sound.then_some(Part::Tool(part))
-}
-
-fn with_text(part: &RawValue, fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Part> {
-    match fields.get("text").map(|text| text.get()) {
-        Some(text) if text.starts_with('"') => {
-            let mut found = Faults::default();
-            ask::string(fields, "text", at, &mut found);
-            let is_sound = found.is_empty();
-            faults.append(found);
-            if !is_sound {
-                return None;
-            }
-        }
-        Some(_) => {
-            let place = [at, &["text"]].concat();
-            faults.add(&place, "Input should be a valid string", "string_type");
-            return None;
-        }
-        None => {}
-    }
-    if fields.contains_key("type") && fields.contains_key("text") {
-        return Some(Part::Other(part.to_owned()));
-    }
-    // A part without a type is text, and one without a text is empty.
-    let mut whole = String::from("{");
-    if !fields.contains_key("type") {
-        whole.push_str(r#""type":"text","#);
-    }
-    if !fields.contains_key("text") {
-        whole.push_str(r#""text":"","#);
-    }
-    let rest = part.get().strip_prefix('{').unwrap_or_default().trim_start();
-    if rest == "}" {
-        whole.pop();
-    }
-    whole.push_str(rest);
-    RawValue::from_string(whole).ok().map(Part::Other)
-}
-
-fn text_part(text: &str) -> Part {
-    #[derive(Serialize)]
-    struct Text<'a> {
-        r#type: &'static str,
-        text: &'a str,
-    }
-    let part = to_raw_value(&Text { r#type: "text", text });
-    Part::Other(part.expect("two strings always have a form as JSON"))
-}
-
-/// The text that counts in a part that is no tool's.
-fn text_of(part: &RawValue) -> String {
-    #[derive(Default, serde::Deserialize)]
-    struct Told {
-        #[serde(default)]
-        text: String,
-        #[serde(default)]
-        r#abstract: String,
-    }
-    let told: Told = serde_json::from_str(part.get()).unwrap_or_default();
-    if told.text.is_empty() { told.r#abstract } else { told.text }
-}
-
 impl Incoming {
+    /// Refuses a message with a part that makes no sense.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        self.parts.iter().try_for_each(part::check)
+    }
+
     /// The turn that the message is a step of.
     pub(crate) fn turn(&self) -> Option<&str> {
         self.turn_id.as_deref().filter(|turn| !turn.is_empty())
+    }
+
+    /// When the message came: what the client says if it is a time, or now.
+    pub(crate) fn time<'a>(&'a self, now: &'a str) -> &'a str {
+        let given = self.created_at.as_deref();
+        given.filter(|time| OffsetDateTime::parse(time, &Rfc3339).is_ok()).unwrap_or(now)
     }
 
     /// Whether a tool returned anything.

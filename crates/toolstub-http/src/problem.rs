@@ -17,6 +17,7 @@ use crate::envelope;
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Code {
     InvalidArgument,
+    InvalidUri,
     Unauthenticated,
     PermissionDenied,
     NotFound,
@@ -37,7 +38,7 @@ pub(crate) enum Code {
 impl Code {
     pub(crate) fn status(self) -> StatusCode {
         match self {
-            Self::InvalidArgument => StatusCode::BAD_REQUEST,
+            Self::InvalidArgument | Self::InvalidUri => StatusCode::BAD_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::PermissionDenied => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,

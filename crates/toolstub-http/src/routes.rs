@@ -8,13 +8,14 @@ mod system;
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path};
+use axum::http::Uri;
 use axum::http::request::Parts;
 use axum::middleware::from_fn_with_state;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
-use axum::Router;
 use serde::de::DeserializeOwned;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::decompression::RequestDecompressionLayer;
@@ -52,6 +53,7 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .routes(routes!(results::download))
         .routes(routes!(system::health))
         .routes(routes!(system::ready))
+        .routes(routes!(system::observe))
         .routes(routes!(system::metrics))
         .split_for_parts();
     let api = bytes::Bytes::from(api.to_json().unwrap_or_default());
@@ -65,7 +67,7 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         router = router.route(&format!("{session}/{feature}"), route);
     }
     router
-        .fallback(|| async { Problem::short(Code::NotFound, "Not Found") })
+        .fallback(nothing_here)
         .method_not_allowed_fallback(|| async {
             Problem::short(Code::Unknown, "Method Not Allowed")
         })
@@ -73,6 +75,16 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .layer(from_fn_with_state(Arc::clone(&service), around::around))
         .layer(CatchPanicLayer::custom(around::panicked))
         .with_state(service)
+}
+
+/// No route; where only a slash at the end is too much, the way to one.
+async fn nothing_here(uri: Uri) -> Response {
+    let without = uri.path().strip_suffix('/').filter(|path| path.starts_with("/api/"));
+    let Some(path) = without else {
+        return Problem::short(Code::NotFound, "Not Found").into_response();
+    };
+    let query = uri.query().map_or(String::new(), |query| format!("?{query}"));
+    Redirect::temporary(&format!("{path}{query}")).into_response()
 }
 
 fn no_such_feature() -> Problem {

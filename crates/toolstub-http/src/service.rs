@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::Semaphore;
-use toolstub_core::{EventId, Metadata, Ref, SessionId, ToolResultId};
-use toolstub_session::{Config, Identity, Session};
+use toolstub_core::{EventId, Metadata, Ref, RefForm, SessionId, ToolResultId, UserId};
+use toolstub_session::{Config, Host, Identity, Session, SystemHost};
 use toolstub_store::{ResultStore, SessionStore};
 
 use crate::body::LARGE_BODIES;
@@ -18,7 +19,7 @@ use crate::problem::{Code, Problem};
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Whom the sessions belong to, as it stands in their addresses.
-    pub user: String,
+    pub user: UserId,
     /// The account of that user.
     pub account: String,
     /// What leaves a message, and what its stub looks like.
@@ -37,7 +38,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            user: "default".to_owned(),
+            user: UserId::new("default").expect("a plain name is an id"),
             account: "default".to_owned(),
             config: Config::default(),
             keys: Keys::default(),
@@ -56,6 +57,25 @@ pub struct Service {
     pub(crate) options: Options,
     pub(crate) metrics: Metrics,
     pub(crate) large_bodies: Semaphore,
+    /// How refs are written: each begins with the address of its session.
+    pub(crate) refs: RefForm,
+}
+
+/// Results are recorded with the time of their message.
+#[derive(Debug)]
+struct Moment {
+    time: String,
+    system: SystemHost,
+}
+
+impl Host for Moment {
+    fn now(&self) -> String {
+        self.time.clone()
+    }
+
+    fn new_event_id(&self) -> EventId {
+        self.system.new_event_id()
+    }
 }
 
 impl Service {
@@ -64,7 +84,8 @@ impl Service {
         let journal = Journal::new(store.clone(), Clock::of_system());
         let metrics = Metrics::default();
         let large_bodies = Semaphore::new(LARGE_BODIES);
-        Self { store, journal, options, metrics, large_bodies }
+        let refs = RefForm::Viking { user: options.user.clone() };
+        Self { store, journal, options, metrics, large_bodies, refs }
     }
 
     /// The routes.
@@ -74,6 +95,9 @@ impl Service {
 
     /// The id that stands in an address or a body.
     pub(crate) fn session_id(id: &str) -> Result<SessionId, Problem> {
+        if id.is_empty() {
+            return Err(Problem::short(Code::NotFound, "Not Found"));
+        }
         SessionId::new(id).map_err(|error| {
             let details = serde_json::json!({"field": "session_id", "value": id});
             Problem::whole(Code::InvalidArgument, error.to_string(), details)
@@ -100,30 +124,25 @@ impl Service {
         self.store.session(id.clone())
     }
 
-    /// The policy at work in a session.
-    pub(crate) fn session(&self, id: &SessionId, peer: Option<String>) -> Session {
-        let user_id = Some(self.options.user.clone());
+    /// The policy at work on a message of a session.
+    pub(crate) fn session(&self, id: &SessionId, peer: Option<String>, time: &str) -> Session {
+        let user_id = Some(self.options.user.as_str().to_owned());
+        let host = Moment { time: time.to_owned(), system: SystemHost::default() };
         Session::new(self.store.clone(), id.clone(), self.options.config.clone())
+            .with_host(Arc::new(host))
+            .with_refs(self.refs.clone())
             .with_identity(Identity { agent_id: None, user_id, peer_id: peer })
     }
 
-    /// The address of a session.
-    pub(crate) fn uri(&self, id: &SessionId) -> String {
-        format!("viking://user/{}/sessions/{}", self.options.user, id.encoded())
-    }
-
-    /// A ref as clients know it: it begins with the address of the session.
-    pub(crate) fn ref_of(&self, reference: &Ref) -> String {
-        let session = self.uri(reference.session());
-        let event = reference.event().map(|event| format!("/events/{}", event.encoded()));
-        format!("{session}{}/tool-results/{}", event.unwrap_or_default(), reference.id())
-    }
-
-    /// The record of a result, with the refs that clients know.
-    pub(crate) fn told(&self, reference: &Ref, mut metadata: Metadata) -> Metadata {
-        metadata.storage_uri = self.ref_of(reference);
-        metadata.output_uri = format!("{}/output.txt", metadata.storage_uri);
-        metadata
+    /// The record of a result, with the refs and all the fields that clients know.
+    pub(crate) fn told(&self, metadata: Metadata) -> Value {
+        let mut told = serde_json::to_value(metadata.with_refs(&self.refs)).unwrap_or_default();
+        if let Value::Object(fields) = &mut told {
+            for name in ["user_id", "peer_id"] {
+                fields.entry(name).or_insert(Value::Null);
+            }
+        }
+        told
     }
 
     /// What a new session is.
@@ -134,7 +153,7 @@ impl Service {
             incarnation: chance(),
             created_micros: self.journal.clock().now(),
             account_id: self.options.account.clone(),
-            user_id: self.options.user.clone(),
+            user_id: self.options.user.as_str().to_owned(),
             memory_policy: None,
             auto_commit_policy: None,
             memory_extraction_config: None,

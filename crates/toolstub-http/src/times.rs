@@ -5,9 +5,8 @@ use time::macros::format_description;
 
 /// A time to the millisecond: `2026-11-30T17:22:30.996Z`.
 pub(crate) fn millis(micros: u64) -> String {
-    let format = format_description!(
-        "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
-    );
+    let format =
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
     at(micros).format(format).unwrap_or_default()
 }
 

@@ -63,7 +63,7 @@ impl Session {
         for (index, known) in known.into_iter().enumerate() {
             let stub = match (&known.source, plan.choices[index]) {
                 (Some((receipt, part)), Some(Reason::SourceRead)) => {
-                    let stub = read_back_stub(receipt, *part, self.config());
+                    let stub = read_back_stub(receipt, *part, self.look());
                     let source = Source { reference: receipt.reference().clone(), part: *part };
                     Some(Replacement::read_back(stub, source, chars[index]))
                 }
@@ -131,9 +131,10 @@ impl Session {
         let event = event.unwrap_or_else(|| self.host().new_event_id());
         let (content, mime) = (result.content.clone(), result.mime_type.clone());
         let chars = utf8::count_chars(&content);
-        let config = self.shared_config();
-        let preview_chars = config.preview_chars;
-        let draft = off_thread(move || Draft::new(&content, mime.as_deref(), &config)).await?;
+        let preview_chars = self.config().preview_chars;
+        let session = self.clone();
+        let describe = move || Draft::new(&content, mime.as_deref(), session.config());
+        let draft = off_thread(describe).await?;
         let turn = Turn { results: vec![result.clone()], ..Turn::default() };
         let plan = Plan {
             choices: vec![Some(Reason::Requested)],
@@ -229,22 +230,21 @@ impl Session {
             },
         };
         let sizes: Vec<Size> = turn.results.iter().zip(known).zip(chars).map(size).collect();
-        let config = self.shared_config();
         let results = turn.results.clone();
         let sources: Vec<_> = known.iter().map(|known| known.source.clone()).collect();
-        let (session, event) = (self.id().clone(), event.cloned());
+        let (session, event) = (self.clone(), event.cloned());
         off_thread(move || {
             let mut drafts: BTreeMap<usize, Draft> = BTreeMap::new();
-            let plan = plan(&sizes, &config, |index| {
+            let plan = plan(&sizes, session.config(), |index| {
                 if let Some((receipt, part)) = &sources[index] {
-                    return read_back_stub(receipt, *part, &config).chars().count() as u64;
+                    return read_back_stub(receipt, *part, session.look()).chars().count() as u64;
                 }
                 let ToolResult { call, content, mime_type, .. } = &results[index];
-                let draft = Draft::new(content, mime_type.as_deref(), &config);
+                let draft = Draft::new(content, mime_type.as_deref(), session.config());
                 // The digest is not in the stub's length: every ref of the call is as long.
                 let id = ToolResultId::for_content(Some(&call.id), &Sha256::from_bytes([0; 32]));
-                let reference = Ref::in_event(session.clone(), event.clone(), id);
-                let chars = draft.stub_chars(&call.name, &reference, &config);
+                let reference = Ref::in_event(session.id().clone(), event.clone(), id);
+                let chars = draft.stub_chars(&call.name, &reference, session.look());
                 drafts.insert(index, draft);
                 chars
             });
@@ -326,7 +326,7 @@ impl Session {
         let event = reference.event().cloned();
         let handle = event.zip(job.number);
         Replacement {
-            stub: job.draft.stored_stub(receipt, job.reason, self.config()),
+            stub: job.draft.stored_stub(receipt, job.reason, self.look()),
             reason: job.reason,
             reference: Some(reference),
             handle: handle.map(|(event_id, index)| ToolResultHandle::Event { event_id, index }),
@@ -358,7 +358,7 @@ impl Session {
         if self.config().failure_mode == FailureMode::PreviewOnly {
             let (reason, preview_chars) = (job.reason, plan.preview_chars);
             let replacement = Replacement {
-                stub: job.draft.failed_stub(name, reason, preview_chars, self.config()),
+                stub: job.draft.failed_stub(name, reason, preview_chars, self.look()),
                 reason,
                 reference: None,
                 handle: None,

@@ -40,8 +40,16 @@ impl Missing {
 
 /// What a stub stands for.
 enum Wanted {
-    Original(Ref, ReadBack),
+    Original(Original),
     Nothing(Missing),
+}
+
+/// An original, or the part of it that was read back.
+struct Original {
+    /// The ref, as the message has it.
+    given: String,
+    reference: Ref,
+    part: ReadBack,
 }
 
 const WHOLE: ReadBack =
@@ -141,7 +149,7 @@ impl Session {
             return Some(Wanted::Nothing(Missing::new(&given, why)));
         };
         if part.text(field::SOURCE_REF).is_none_or(|source| source.is_empty()) {
-            return Some(Wanted::Original(reference, WHOLE));
+            return Some(Wanted::Original(Original { given, reference, part: WHOLE }));
         }
         // The call knows the unit of the range; the part's fields do not.
         let default_limit = self.config().default_read_chars();
@@ -152,7 +160,7 @@ impl Session {
             Some(ReadBack::Range { offset, limit, unit: OffsetUnit::UnicodeCodePoint })
         };
         let range = range.or_else(written).unwrap_or(ReadBack::Part);
-        Some(Wanted::Original(reference, range))
+        Some(Wanted::Original(Original { given, reference, part: range }))
     }
 
     /// What a text stands for, if the store confirms that it is a stub.
@@ -163,7 +171,9 @@ impl Session {
             (Reason::SourceRead, None) => ReadBack::Part,
             _ => WHOLE,
         };
-        Ok(Some(Wanted::Original(vouched.receipt.reference().clone(), part)))
+        let reference = vouched.receipt.reference().clone();
+        let given = vouched.refs.as_ref().unwrap_or(self.refs()).uri(&reference);
+        Ok(Some(Wanted::Original(Original { given, reference, part })))
     }
 
     async fn fetch(
@@ -171,8 +181,8 @@ impl Session {
         wanted: Wanted,
         missing: &mut Vec<Missing>,
     ) -> Result<Option<String>, SessionError> {
-        let (reference, part) = match wanted {
-            Wanted::Original(reference, part) => (reference, part),
+        let Original { given, reference, part } = match wanted {
+            Wanted::Original(original) => original,
             Wanted::Nothing(gone) => {
                 missing.push(gone);
                 return Ok(None);
@@ -180,14 +190,14 @@ impl Session {
         };
         let ReadBack::Range { offset, limit, unit } = part else {
             let why = "what was found in the original is not kept; search it again";
-            missing.push(Missing::new(&reference, why));
+            missing.push(Missing::new(&given, why));
             return Ok(None);
         };
         let request = ReadRequest { offset, limit, unit, ..ReadRequest::default() };
         match self.store().read(&reference, &request).await {
             Ok(piece) => Ok(Some(piece.content().into_owned())),
             Err(error @ (StoreError::NotFound { .. } | StoreError::Invalid { .. })) => {
-                missing.push(Missing::new(&reference, &error));
+                missing.push(Missing::new(&given, &error));
                 Ok(None)
             }
             Err(error) => Err(error.into()),

@@ -104,7 +104,7 @@ impl Session {
             for ((part, outcome), result) in
                 changed.into_iter().zip(&done.outcomes).zip(&turn.results[before..])
             {
-                for (name, value) in marks(result.standing, outcome, &done) {
+                for (name, value) in marks(result.standing, outcome, &done, self.refs()) {
                     match value {
                         Some(value) => part.set(name, value),
                         None => part.remove(name),
@@ -138,7 +138,7 @@ impl Session {
                     value,
                 };
                 if found.is_part && self.config().enabled {
-                    let marks = marks(found.result.standing, outcome, &done);
+                    let marks = marks(found.result.standing, outcome, &done, self.refs());
                     edits.extend(marks.into_iter().map(|(name, value)| edit(name, value)));
                 } else if let Outcome::Replaced(replacement) = outcome {
                     edits.push(edit(found.field, Some(Value::from(replacement.stub.as_str()))));

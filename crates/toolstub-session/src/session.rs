@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use futures::lock::Mutex;
-use toolstub_core::SessionId;
+use toolstub_core::{Ref, RefForm, SessionId};
 use toolstub_store::{ResultStore, SessionStore};
 
+use crate::describe::Look;
 use crate::host::{Host, SystemHost};
 use crate::{Config, SessionError};
 
@@ -19,6 +20,7 @@ pub struct Session {
     store: ResultStore,
     id: SessionId,
     config: Arc<Config>,
+    refs: Arc<RefForm>,
     host: Arc<dyn Host>,
     identity: Identity,
     pub(crate) numbering: Arc<Mutex<()>>,
@@ -42,6 +44,7 @@ impl Session {
             store,
             id,
             config: Arc::new(config),
+            refs: Arc::default(),
             host: Arc::new(SystemHost::default()),
             identity: Identity::default(),
             numbering: Arc::default(),
@@ -62,6 +65,13 @@ impl Session {
         self
     }
 
+    /// Writes refs in a host's form, in stubs and parts. Reading takes every form.
+    #[must_use]
+    pub fn with_refs(mut self, refs: RefForm) -> Self {
+        self.refs = Arc::new(refs);
+        self
+    }
+
     /// The session's id.
     pub fn id(&self) -> &SessionId {
         &self.id
@@ -70,6 +80,16 @@ impl Session {
     /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// How refs are written.
+    pub fn refs(&self) -> &RefForm {
+        &self.refs
+    }
+
+    /// A ref as this session writes it.
+    pub fn uri(&self, reference: &Ref) -> String {
+        self.refs.uri(reference)
     }
 
     /// The results of this session: read, search, list, delete, purge.
@@ -86,8 +106,8 @@ impl Session {
         &self.store
     }
 
-    pub(crate) fn shared_config(&self) -> Arc<Config> {
-        Arc::clone(&self.config)
+    pub(crate) fn look(&self) -> Look<'_> {
+        Look { config: &self.config, refs: &self.refs }
     }
 
     pub(crate) fn host(&self) -> &dyn Host {

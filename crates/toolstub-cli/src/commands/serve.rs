@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use serde::Serialize;
 use tokio::net::TcpListener;
+use toolstub_core::UserId;
 use toolstub_http::{Keys, Limits, Options, Service};
 use toolstub_store::ResultStore;
 use tracing::level_filters::LevelFilter;
@@ -21,7 +22,7 @@ use crate::{interrupt, output};
 pub(crate) fn run(args: &Serve, context: &Context) -> Result<Outcome, Failure> {
     let keys = keys(args)?;
     let options = Options {
-        user: args.user.clone(),
+        user: UserId::new(args.user.as_str()).map_err(Failure::input)?,
         config: config(args, context),
         hosts: args.allow_host.clone(),
         body_limit: args.body_limit,
@@ -138,7 +139,8 @@ fn given(variable: &str, file: Option<&Path>) -> Result<Vec<String>, Failure> {
             .with_context(|| format!("cannot read the keys in {}", file.display()))
             .map_err(Failure::input)?;
         let lines = text.lines().map(str::trim);
-        let found: Vec<_> = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        let found: Vec<_> =
+            lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
         if found.is_empty() {
             let file = file.display();
             return Err(Failure::input(anyhow!("there is no key in {file}; give one a line")));

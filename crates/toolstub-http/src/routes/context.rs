@@ -11,9 +11,10 @@ use serde_json::{json, value::RawValue};
 use toolstub_core::SessionId;
 
 use super::{Answer, Asked, At, Shared, sessions};
+use crate::budget::{Place, Weighed, choose};
 use crate::envelope;
 use crate::journal::Name;
-use crate::message::{lines_of, tokens_of};
+use crate::message::lines_of;
 use crate::problem::{Code, Problem};
 use crate::service::Service;
 
@@ -22,9 +23,10 @@ const CONCURRENCY: usize = 16;
 /// How many objects are read before an answer begins.
 const EAGER: usize = 64;
 
-/// The newest messages of a session that fit a budget of tokens, in order, with stubs in them.
+/// The newest turns of a session that fit a budget of tokens, in order, with stubs in them.
 ///
-/// A message is never cut. The newest one comes whatever it weighs, unless the budget is 0.
+/// Of a turn that does not fit, its first message and its last steps come. No message is cut; the
+/// newest comes whatever it weighs, unless the budget is 0.
 #[utoipa::path(
     get, path = "/api/v1/sessions/{session_id}/context", tag = "messages",
     params(
@@ -43,7 +45,10 @@ pub(super) async fn get(
     if budget < 0 {
         let message = "token_budget must be greater than or equal to 0";
         let details = json!({"field": "token_budget", "value": clamped(budget)});
-        return Err(Problem { details: Some(details), ..Problem::short(Code::InvalidArgument, message) });
+        return Err(Problem {
+            details: Some(details),
+            ..Problem::short(Code::InvalidArgument, message)
+        });
     }
     let id = Service::session_id(&given)?;
     let Some(names) = service.journal.names(&id).await? else {
@@ -55,10 +60,8 @@ pub(super) async fn get(
 
 /// What goes into the context.
 struct Chosen {
-    /// The objects, in order.
-    names: Vec<Name>,
-    /// How many messages of the first object are left out.
-    skipped: usize,
+    /// The objects, in order, with their messages that are shown; all, where nothing is said.
+    objects: Vec<(Name, Option<Vec<bool>>)>,
     tokens: u64,
     /// How many messages are left out.
     dropped: u64,
@@ -69,45 +72,53 @@ impl Service {
     async fn choose(
         &self,
         id: &SessionId,
-        mut names: Vec<Name>,
+        names: Vec<Name>,
         budget: u128,
     ) -> Result<Chosen, Problem> {
-        let fits = |tokens: u64| u128::from(tokens) <= budget;
-        let all: u64 = names.iter().map(|name| name.count).sum();
-        let (mut tokens, mut count, mut first, mut skipped) = (0_u64, 0_u64, names.len(), 0);
-        for (place, name) in names.iter().enumerate().rev() {
-            if fits(tokens.saturating_add(name.tokens)) && budget > 0 {
-                tokens += name.tokens;
-                count += name.count;
-                first = place;
-                continue;
-            }
-            // Of messages that came together, the last may fit.
-            let Some(object) = self.journal.read(id, name).await? else { continue };
-            let lines: Vec<_> = lines_of(&object).collect();
-            let mut taken = 0;
-            for line in lines.iter().rev() {
-                let weight = tokens_of(line);
-                let is_newest = count == 0 && budget > 0;
-                if !(is_newest || fits(tokens.saturating_add(weight)) && budget > 0) {
-                    break;
-                }
-                tokens += weight;
-                count += 1;
-                taken += 1;
-            }
-            if taken > 0 {
-                first = place;
-                skipped = lines.len() - taken;
-            }
-            break;
+        let all: u64 = names.iter().map(|name| name.tokens).sum();
+        if u128::from(all) <= budget && budget > 0 {
+            let objects = names.into_iter().map(|name| (name, None)).collect();
+            return Ok(Chosen { objects, tokens: all, dropped: 0 });
         }
-        names.drain(..first);
-        Ok(Chosen { names, skipped, tokens, dropped: all - count })
+        let count: u64 = names.iter().map(|name| name.count).sum();
+        // Looked at are the newest, until more than fits has come, and a turn has begun.
+        let mut weighed: Vec<(usize, Weighed)> = Vec::new();
+        let mut sum = 0_u128;
+        for (place, name) in names.iter().enumerate().rev() {
+            let object = self.journal.read(id, name).await?.unwrap_or_default();
+            for line in lines_of(&object).rev() {
+                let message = Weighed::of(line);
+                sum += u128::from(message.tokens);
+                weighed.push((place, message));
+            }
+            if sum > budget && weighed.iter().any(|(_, one)| one.place == Place::Turn) {
+                break;
+            }
+        }
+        weighed.reverse();
+        let messages: Vec<Weighed> = weighed.iter().map(|(_, message)| *message).collect();
+        let chosen = choose(&messages, budget);
+        let mut objects: Vec<(Name, Option<Vec<bool>>)> = Vec::new();
+        let (mut tokens, mut shown, mut last) = (0, 0, None);
+        for ((place, message), is_shown) in weighed.into_iter().zip(chosen) {
+            if last != Some(place) {
+                objects.push((names[place].clone(), Some(Vec::new())));
+                last = Some(place);
+            }
+            if let Some((_, Some(lines))) = objects.last_mut() {
+                lines.push(is_shown);
+            }
+            if is_shown {
+                tokens += message.tokens;
+                shown += 1;
+            }
+        }
+        objects.retain(|(_, lines)| lines.as_ref().is_none_or(|lines| lines.contains(&true)));
+        Ok(Chosen { objects, tokens, dropped: count.saturating_sub(shown) })
     }
 
     async fn answer(self: &Arc<Self>, id: &SessionId, chosen: Chosen) -> Answer {
-        let Chosen { mut names, skipped, tokens, dropped } = chosen;
+        let Chosen { mut objects, tokens, dropped } = chosen;
         let opening = format!(
             r#"{}{{"latest_archive_overview":"","pre_archive_abstracts":[],"messages":["#,
             envelope::OPENING
@@ -126,33 +137,29 @@ impl Service {
         let closing =
             format!(r#"],"estimatedTokens":{tokens},"stats":{stats}}}{}"#, envelope::CLOSING);
 
-        let rest = names.split_off(names.len().min(EAGER));
-        let begun = names.len();
+        let rest = objects.split_off(objects.len().min(EAGER));
         let mut body = opening.into_bytes();
         let mut is_first = true;
-        let mut work = Vec::with_capacity(names.len());
-        for name in names {
-            work.push(Arc::clone(self).read_messages(id.clone(), name).boxed());
+        let mut work = Vec::with_capacity(objects.len());
+        for (name, lines) in objects {
+            work.push(Arc::clone(self).read_messages(id.clone(), name, lines).boxed());
         }
         let mut objects = futures::stream::iter(work).buffered(CONCURRENCY);
-        let mut nth = 0;
         while let Some(object) = objects.next().await {
-            add(&mut body, &object?, if nth == 0 { skipped } else { 0 }, &mut is_first);
-            nth += 1;
+            add(&mut body, &object?, &mut is_first);
         }
         drop(objects);
         if rest.is_empty() {
             body.extend_from_slice(closing.as_bytes());
             return Ok(envelope::json(body));
         }
-        tracing::debug!(begun, rest = rest.len(), "the context is sent as it is read");
         let (service, id) = (Arc::clone(self), id.clone());
         let more = futures::stream::iter(rest)
-            .map(move |name| Arc::clone(&service).read_messages(id.clone(), name))
+            .map(move |(name, lines)| Arc::clone(&service).read_messages(id.clone(), name, lines))
             .buffered(CONCURRENCY)
-            .map_ok(move |object| {
+            .map_ok(move |messages| {
                 let mut piece = Vec::new();
-                add(&mut piece, &object, 0, &mut is_first);
+                add(&mut piece, &messages, &mut is_first);
                 Bytes::from(piece)
             });
         let begin = futures::stream::once(async move { Ok(Bytes::from(body)) });
@@ -160,16 +167,32 @@ impl Service {
         Ok(streamed(begin.chain(more).chain(end)))
     }
 
-    async fn read_messages(self: Arc<Self>, id: SessionId, name: Name) -> Result<Bytes, Problem> {
+    /// The messages of an object, with those alone that are shown.
+    async fn read_messages(
+        self: Arc<Self>,
+        id: SessionId,
+        name: Name,
+        shown: Option<Vec<bool>>,
+    ) -> Result<Shown, Problem> {
         // A session that is deleted meanwhile has no messages any more.
-        Ok(self.journal.read(&id, &name).await?.unwrap_or_default())
+        let object = self.journal.read(&id, &name).await?.unwrap_or_default();
+        Ok(Shown { object, shown })
     }
 }
 
-/// Adds the messages of an object.
-fn add(body: &mut Vec<u8>, object: &[u8], skipped: usize, is_first: &mut bool) {
-    for line in lines_of(object).skip(skipped) {
-        // Half a line can come from a hand other than ours only.
+/// An object of messages, and which of them are shown.
+struct Shown {
+    object: Bytes,
+    shown: Option<Vec<bool>>,
+}
+
+/// Adds messages to a list.
+fn add(body: &mut Vec<u8>, messages: &Shown, is_first: &mut bool) {
+    for (nth, line) in lines_of(&messages.object).enumerate() {
+        if messages.shown.as_ref().is_some_and(|shown| shown.get(nth) == Some(&false)) {
+            continue;
+        }
+        // What is no JSON can come from a hand other than ours only.
         if serde_json::from_slice::<&RawValue>(line).is_err() {
             tracing::error!("a message in the store is no JSON; it is left out");
             continue;

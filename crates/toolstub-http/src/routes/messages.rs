@@ -96,7 +96,9 @@ pub(super) async fn append_batch(
                     for (nth, message) in listed.iter().enumerate() {
                         let at = ["body", "messages", &nth.to_string()];
                         match ask::fields(message) {
-                            Ok(fields) => messages.extend(Incoming::read(&fields, &at, &mut faults)),
+                            Ok(fields) => {
+                                messages.extend(Incoming::read(&fields, &at, &mut faults))
+                            }
                             Err(_) => ask::not_an_object(&mut faults, &at),
                         }
                     }
@@ -126,9 +128,10 @@ impl Service {
         mut messages: Vec<Incoming>,
         headers: &HeaderMap,
     ) -> Result<Sums, Problem> {
-        let idempotency = headers.get("idempotency-key").map(|key| {
-            format!("{id}\n{}", String::from_utf8_lossy(key.as_bytes()))
-        });
+        let idempotency = headers
+            .get("idempotency-key")
+            .map(|key| format!("{id}\n{}", String::from_utf8_lossy(key.as_bytes())));
+        messages.iter().try_for_each(Incoming::check)?;
         let now = times::micros(self.journal.clock().now());
         let ids: Vec<_> =
             messages.iter().map(|_| format!("msg_{}{}", chance(), chance())).collect();
@@ -146,7 +149,7 @@ impl Service {
         }
         let mut work = Vec::with_capacity(turns.len());
         for turn in turns {
-            work.push(self.shorten(id, turn).boxed());
+            work.push(self.shorten(id, turn, &now).boxed());
         }
         futures::stream::iter(work).buffer_unordered(CONCURRENCY).try_collect::<()>().await?;
 
@@ -171,6 +174,7 @@ impl Service {
         &self,
         id: &SessionId,
         turn: Vec<(&mut Incoming, &str)>,
+        now: &str,
     ) -> Result<(), Problem> {
         let mut earlier = match turn.first() {
             Some((message, _)) if message.has_output() => match message.turn() {
@@ -180,11 +184,10 @@ impl Service {
             _ => Vec::new(),
         };
         for (message, message_id) in turn {
-            let session = self.session(id, message.peer_id.clone());
+            let session = self.session(id, message.peer_id.clone(), message.time(now));
             let (mut parts, places) = message.take_tool_parts();
-            let done = session
-                .externalize_parts(message_id, &earlier, &mut parts, Owner::Session)
-                .await;
+            let done =
+                session.externalize_parts(message_id, &earlier, &mut parts, Owner::Session).await;
             earlier.extend(parts.iter().cloned());
             message.put_tool_parts(parts, places);
             for outcome in &done?.outcomes {

@@ -13,11 +13,12 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use hyper::header::{
     CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
 };
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use toolstub_core::{Kind, OffsetUnit, Ref, SessionId};
 use toolstub_store::{
-    DEFAULT_READ_LIMIT, ListRequest, ReadAnswer, ReadRequest, SearchMode, SearchRequest, Selector,
-    StoreError,
+    DEFAULT_READ_LIMIT, ListRequest, Located, Piece, ReadRequest, SearchMode, SearchRequest,
+    Selection, Selector, StoreError,
 };
 
 use super::context::streamed;
@@ -65,14 +66,7 @@ pub(super) async fn list(
     if listed.records.is_empty() && !service.journal.exists(&id).await? {
         return Err(sessions::not_found(&id));
     }
-    let records = listed.records.into_iter().map(|record| {
-        let reference = record.storage_uri.parse::<Ref>();
-        match reference {
-            Ok(reference) => service.told(&reference, record),
-            Err(_) => record,
-        }
-    });
-    let records: Vec<_> = records.collect();
+    let records: Vec<_> = listed.records.into_iter().map(|record| service.told(record)).collect();
     let mut answer = json!({ "tool_results": records });
     if let Some(cursor) = listed.next_cursor {
         answer["next_cursor"] = json!(cursor);
@@ -241,6 +235,32 @@ pub(super) async fn download(
     Ok(response)
 }
 
+/// What comes before the content of an answer to a read.
+fn opening(reference: &Ref) -> String {
+    // An id has no character that JSON would escape.
+    let id = reference.id().as_str();
+    format!(r#"{}{{"tool_result_id":"{id}","content":"#, envelope::OPENING)
+}
+
+/// What comes behind the content of an answer to a read.
+#[derive(Debug, Serialize)]
+struct Rest<'a> {
+    offset: u64,
+    limit: i128,
+    offset_unit: OffsetUnit,
+    total_chars: u64,
+    total_bytes: u64,
+    total_lines: u64,
+    has_more: bool,
+    next_offset: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lossy: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selection: Option<&'a Selection>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Value>,
+}
+
 impl Service {
     /// The result that an address names. That the session is unknown is told first.
     async fn named(
@@ -264,7 +284,7 @@ impl Service {
                 if !self.journal.exists(reference.session()).await? {
                     return Err(sessions::not_found(reference.session()));
                 }
-                let resource = self.ref_of(reference);
+                let resource = self.refs.uri(reference);
                 let message = format!(
                     "not found: no tool result has the ref {resource}; it may be mistyped, it may \
                      have been removed, or it was never stored"
@@ -283,26 +303,43 @@ impl Service {
         request: &ReadRequest,
     ) -> Result<Response, StoreError> {
         let results = self.results(reference.session());
-        let is_small =
-            (0..=AT_ONCE).contains(&request.limit) && request.unit != OffsetUnit::Line;
+        let is_small = (0..=AT_ONCE).contains(&request.limit) && request.unit != OffsetUnit::Line;
         if is_small {
             let piece = match selector {
                 Some(selector) => results.read_selected(reference, selector, request).await?,
                 None => results.read(reference, request).await?,
             };
-            let mut answer = piece.to_answer();
-            answer.metadata = answer.metadata.map(|metadata| self.told(reference, metadata));
             self.metrics.bytes_read.inc_by(piece.bytes.len() as u64);
-            return Ok(envelope::ok(&answer));
+            let text = piece.content();
+            let is_lossy = matches!(text, Cow::Owned(_));
+            let content = serde_json::to_string(&text).unwrap_or_default();
+            let closing = self.closing(&piece, is_lossy);
+            return Ok(envelope::json([&opening(reference), content.as_str(), &closing].concat()));
         }
         let located = results.locate(reference, selector, request).await?;
-        let mut rest = located.piece.to_answer();
-        rest.content = None;
-        rest.lossy = false;
-        rest.metadata = rest.metadata.map(|metadata| self.told(reference, metadata));
-        let bytes = located.bytes;
+        let Located { piece, bytes, .. } = located;
         self.metrics.bytes_read.inc_by(bytes.end - bytes.start);
-        Ok(self.sent_as_read(reference, bytes, &rest))
+        Ok(self.sent_as_read(reference, bytes, piece))
+    }
+
+    /// What comes behind the content of an answer.
+    fn closing(&self, piece: &Piece, is_lossy: bool) -> String {
+        let metadata = piece.metadata.clone().map(|metadata| self.told(metadata));
+        let rest = Rest {
+            offset: piece.offset,
+            limit: piece.limit,
+            offset_unit: piece.unit,
+            total_chars: piece.total_chars,
+            total_bytes: piece.total_bytes,
+            total_lines: piece.total_lines,
+            has_more: piece.has_more,
+            next_offset: piece.next_offset,
+            lossy: is_lossy,
+            selection: piece.selection.as_ref(),
+            metadata,
+        };
+        let rest = serde_json::to_string(&rest).unwrap_or_default();
+        format!(",{}{}", rest.strip_prefix('{').unwrap_or_default(), envelope::CLOSING)
     }
 
     /// An answer whose content is sent as it is read.
@@ -310,11 +347,8 @@ impl Service {
         self: &Arc<Self>,
         reference: &Ref,
         bytes: Range<u64>,
-        rest: &ReadAnswer,
+        piece: Piece,
     ) -> Response {
-        let rest = serde_json::to_string(rest).unwrap_or_default();
-        let rest = rest.strip_prefix('{').unwrap_or_default().to_owned();
-        let begin = format!(r#"{}{{"content":""#, envelope::OPENING);
         let lossy = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&lossy);
         let pieces = parts(Arc::clone(self), reference.clone(), bytes).map_ok(move |piece| {
@@ -327,11 +361,12 @@ impl Service {
             let inner = 1..quoted.len().saturating_sub(1).max(1);
             Bytes::from(quoted).slice(inner)
         });
+        let begin = format!("{}\"", opening(reference));
         let begin = futures::stream::once(async move { Ok(Bytes::from(begin)) });
+        let service = Arc::clone(self);
         let end = futures::stream::once(async move {
-            let is_lossy = lossy.load(Ordering::Relaxed);
-            let lossy = if is_lossy { r#""lossy":true,"# } else { "" };
-            Ok(Bytes::from(format!(r#"",{lossy}{rest}{}"#, envelope::CLOSING)))
+            let closing = service.closing(&piece, lossy.load(Ordering::Relaxed));
+            Ok(Bytes::from(["\"", &closing].concat()))
         });
         streamed(begin.chain(pieces).chain(end))
     }

@@ -8,7 +8,8 @@ use toolstub_store::Created;
 use super::{Answer, Asked, At, Shared};
 use crate::ask::{self, Faults};
 use crate::envelope;
-use crate::journal::{Opened, SessionRecord, chance, micros_of};
+use crate::journal::{Opened, SessionRecord, chance};
+use crate::policies::Policies;
 use crate::problem::{Code, Problem};
 use crate::service::Service;
 use crate::times;
@@ -27,25 +28,18 @@ pub(super) async fn create(State(service): Shared, request: Request) -> Answer {
     let mut faults = Faults::default();
     let at = &["body"];
     let id = ask::string(&fields, "session_id", at, &mut faults).filter(|id| !id.is_empty());
-    let memory_policy = ask::dictionary(&fields, "memory_policy", at, &mut faults);
-    let mut model = |name: &str| {
-        let value = fields.get(name).filter(|value| value.get() != "null")?;
-        if !value.get().starts_with('{') {
-            ask::not_an_object(&mut faults, &["body", name]);
-        }
-        Some(value.clone())
-    };
-    let auto_commit_policy = model("auto_commit_policy");
-    let memory_extraction_config = model("memory_extraction_config");
+    let policies = Policies::read(&fields, &mut faults);
+    ask::telemetry(&fields, at, &mut faults);
     faults.check()?;
+    policies.check()?;
 
     let now = service.journal.clock().now();
     let id = id.unwrap_or_else(|| format!("{}-{}", times::compact(now), chance()));
     let id = Service::session_id(&id)?;
     let record = SessionRecord {
-        memory_policy,
-        auto_commit_policy,
-        memory_extraction_config,
+        memory_policy: policies.memory,
+        auto_commit_policy: policies.auto_commit,
+        memory_extraction_config: policies.extraction,
         ..service.record(&id)
     };
     if service.journal.create(&id, &record).await? == Created::Existed {
@@ -57,7 +51,7 @@ pub(super) async fn create(State(service): Shared, request: Request) -> Answer {
     service.metrics.sessions_created.inc();
     Ok(envelope::ok(&json!({
         "session_id": id.as_str(),
-        "uri": service.uri(&id),
+        "uri": service.refs.session_uri(&id),
         "user": {"account_id": record.account_id, "user_id": record.user_id},
         "auto_commit_policy": record.auto_commit_policy,
         "memory_extraction_config": extraction(),
@@ -75,7 +69,7 @@ pub(super) async fn list(State(service): Shared) -> Answer {
         .sessions()
         .await?
         .into_iter()
-        .map(|session| (micros_of(session.modified), session.id))
+        .map(|session| (session.modified_micros, session.id))
         .collect();
     sessions.sort_by(|(one, id), (other, other_id)| {
         (other / 1_000_000).cmp(&(one / 1_000_000)).then_with(|| id.as_str().cmp(other_id.as_str()))
@@ -85,7 +79,7 @@ pub(super) async fn list(State(service): Shared) -> Answer {
         .map(|(modified, id)| {
             json!({
                 "session_id": id.as_str(),
-                "uri": service.uri(&id),
+                "uri": service.refs.session_uri(&id),
                 "is_dir": true,
                 "mod_time": times::seconds(modified),
             })
@@ -147,7 +141,7 @@ fn told(service: &Service, id: &SessionId, opened: &Opened) -> Value {
     let updated = sums.last_micros.or(created);
     let time = |micros: Option<u64>| micros.map_or(String::new(), times::millis);
     let account = record.map_or(&service.options.account, |record| &record.account_id);
-    let user = record.map_or(&service.options.user, |record| &record.user_id);
+    let user = record.map_or(service.options.user.as_str(), |record| &record.user_id);
     json!({
         "session_id": id.as_str(),
         "created_at": time(created),
@@ -178,7 +172,7 @@ fn told(service: &Service, id: &SessionId, opened: &Opened) -> Value {
         "last_auto_commit_at": "",
         "last_idle_commit_accepted_at": "",
         "total_message_count": sums.count,
-        "uri": service.uri(id),
+        "uri": service.refs.session_uri(id),
         "user": {"account_id": account, "user_id": user},
         "memory_extraction_config": extraction(),
     })

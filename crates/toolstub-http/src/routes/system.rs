@@ -9,6 +9,7 @@ use toolstub_store::{Depth, ListOptions, ResultStore};
 use super::{Answer, Shared};
 use crate::envelope;
 use crate::problem::{Code, Problem};
+use crate::service::Service;
 
 /// Whether the service runs. No key is needed.
 #[utoipa::path(
@@ -32,19 +33,34 @@ pub(super) async fn health(State(service): Shared) -> Response {
     responses((status = 200, description = "`{status, checks}`"), (status = 503))
 )]
 pub(super) async fn ready(State(service): Shared) -> Answer {
-    let folder = Some(ResultStore::sessions_folder());
-    let options = ListOptions { folder, depth: Depth::Children, after: None, limit: 1 };
-    match service.store.backend().list(options).await {
-        Ok(_) => {
-            let answer = json!({"status": "ready", "checks": {"store": "ok"}});
-            Ok(envelope::json(answer.to_string()))
-        }
-        Err(error) => {
-            tracing::error!(%error, "the store cannot be listed");
-            let message = "the store cannot be listed; the log of the service says why";
-            Err(Problem::whole(Code::Unavailable, message, json!({"service": "storage backend"})))
-        }
+    if service.reaches_its_store().await {
+        let answer = json!({"status": "ready", "checks": {"store": "ok"}});
+        return Ok(envelope::json(answer.to_string()));
     }
+    let message = "the store cannot be listed; the log of the service says why";
+    Err(Problem::whole(Code::Unavailable, message, json!({"service": "storage backend"})))
+}
+
+impl Service {
+    async fn reaches_its_store(&self) -> bool {
+        let folder = Some(ResultStore::sessions_folder());
+        let options = ListOptions { folder, depth: Depth::Children, after: None, limit: 1 };
+        let listed = self.store.backend().list(options).await;
+        if let Err(error) = &listed {
+            tracing::error!(%error, "the store cannot be listed");
+        }
+        listed.is_ok()
+    }
+}
+
+/// Whether the service can reach its store, for clients that ask with a key.
+#[utoipa::path(
+    get, path = "/api/v1/observer/system", tag = "service",
+    responses((status = 200, description = "`{is_healthy}`"))
+)]
+pub(super) async fn observe(State(service): Shared) -> Answer {
+    let is_healthy = service.reaches_its_store().await;
+    Ok(envelope::ok(&json!({ "is_healthy": is_healthy })))
 }
 
 /// What the service has done, for Prometheus.

@@ -5,6 +5,7 @@ mod failing;
 mod failures;
 mod policy;
 mod read_back;
+mod refs;
 mod shapes;
 mod turns;
 
