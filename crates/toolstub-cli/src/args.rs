@@ -75,10 +75,10 @@ pub(crate) struct Serve {
     /// Where to listen; elsewhere than on this machine alone only with a key.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:1933")]
     pub(crate) listen: String,
-    /// A file of keys that open the service, one a line; TOOLSTUB_API_KEY holds one.
+    /// A file of keys that open the service, one a line; `TOOLSTUB_API_KEY` holds one.
     #[arg(long, value_name = "FILE")]
     pub(crate) api_key_file: Option<PathBuf>,
-    /// A file of keys that open the metrics alone; TOOLSTUB_OPERATOR_KEY holds one.
+    /// A file of keys that open the metrics alone; `TOOLSTUB_OPERATOR_KEY` holds one.
     #[arg(long, value_name = "FILE")]
     pub(crate) operator_key_file: Option<PathBuf>,
     /// A name by which clients call the service, beside localhost; may be repeated.

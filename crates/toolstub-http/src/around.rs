@@ -8,7 +8,9 @@ use std::time::Instant;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use hyper::header::{HOST, HeaderName, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{
+    CONTENT_ENCODING, HOST, HeaderName, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::{HeaderMap, Method};
 use serde_json::json;
 
@@ -82,6 +84,7 @@ fn admit(service: &Service, request: &Request, route: &str) -> Result<(), Proble
     let headers = request.headers();
     check_host(service, request)?;
     check_origin(service, headers)?;
+    check_encoding(headers)?;
     if OPEN.contains(&route) || crate::page::is_page(route) {
         return Ok(());
     }
@@ -100,12 +103,9 @@ fn check_host(service: &Service, request: &Request) -> Result<(), Problem> {
     if !service.options.keys.is_empty() {
         return Ok(());
     }
-    let host = request
-        .uri()
-        .host()
-        .or_else(|| request.headers().get(HOST).and_then(|host| host.to_str().ok()))
-        .unwrap_or_default();
-    let host = without_port(host);
+    // Browsers always say by which name they came.
+    let Some(host) = request.headers().get(HOST) else { return Ok(()) };
+    let host = without_port(host.to_str().unwrap_or_default());
     if is_local(host) || service.options.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
     {
         return Ok(());
@@ -130,6 +130,21 @@ fn check_origin(service: &Service, headers: &HeaderMap) -> Result<(), Problem> {
     }
     let message = "requests from pages of other sites are not answered";
     Err(Problem::whole(Code::PermissionDenied, message, json!({ "origin": origin })))
+}
+
+/// A body comes as it is, or packed.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(encoding) = headers.get(CONTENT_ENCODING) else { return Ok(()) };
+    if ["gzip", "identity"]
+        .iter()
+        .any(|known| encoding.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
+    {
+        return Ok(());
+    }
+    let encoding = String::from_utf8_lossy(encoding.as_bytes());
+    let message =
+        format!("the content encoding `{encoding}` is not known; send the body as it is, or gzip");
+    Err(Problem::short(Code::InvalidArgument, message))
 }
 
 /// `localhost`, or an address of this machine alone.

@@ -8,6 +8,9 @@ use serde_json::value::RawValue;
 
 use crate::problem::{Code, Problem};
 
+/// How deep values may be nested.
+const MAX_DEPTH: usize = 500;
+
 /// The fields of a JSON object, each as it is written. Of a field that comes twice the last counts.
 pub(crate) type Fields = HashMap<String, Box<RawValue>>;
 
@@ -172,6 +175,11 @@ pub(crate) fn object(body: &[u8], is_json: bool) -> Result<Option<Fields>, Probl
         return Err(Problem::short(Code::InvalidArgument, message));
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // A body that nobody can read would come back in every context.
+    if is_json && is_deep(text) {
+        let message = "There was an error parsing the body";
+        return Err(Problem::short(Code::InvalidArgument, message));
+    }
     let mut faults = Faults::default();
     if is_json {
         match serde_json::from_str::<&RawValue>(text) {
@@ -193,6 +201,28 @@ pub(crate) fn object(body: &[u8], is_json: bool) -> Result<Option<Fields>, Probl
         not_an_object(&mut faults, &["body"]);
     }
     Err(faults.into_problem())
+}
+
+/// Whether values are nested deeper than clients' parsers go.
+fn is_deep(json: &str) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in json.bytes() {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            return true;
+        }
+    }
+    false
 }
 
 /// The fields of a value that is an object.
@@ -314,6 +344,17 @@ mod tests {
         let problem = query.check().unwrap_err();
         assert_eq!(problem.message, "Invalid request parameters: query.q: Field required");
         assert_eq!(problem.details.unwrap()["validation_errors"][1]["type"], "greater_than_equal");
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_refused() {
+        let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+        assert!(object(nested(MAX_DEPTH - 1).as_bytes(), true).is_ok());
+        let problem = object(nested(MAX_DEPTH).as_bytes(), true).unwrap_err();
+        assert_eq!(problem.message, "There was an error parsing the body");
+        // Brackets in a text are text.
+        let text = format!(r#"{{"a":"{}\\","b":"\"["}}"#, "[".repeat(1000));
+        assert!(object(text.as_bytes(), true).is_ok());
     }
 
     #[track_caller]

@@ -1,9 +1,11 @@
 //! Bodies of requests.
 
+use std::pin::pin;
+
 use axum::body::Body;
 use axum::http::request::Parts;
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
 use hyper::header::CONTENT_TYPE;
 
 use crate::ask::{self, Fields};
@@ -14,6 +16,8 @@ use crate::service::Service;
 pub(crate) const LARGE_BODIES: usize = 16;
 /// The size from which a body is large, in bytes.
 const LARGE: u64 = 4 << 20;
+/// How much of a body over the limit is let through and thrown away, in bytes.
+const SPILL: usize = 64 << 20;
 
 impl Service {
     /// Takes in a body that is a JSON object; `None` if there is none.
@@ -33,24 +37,35 @@ impl Service {
 
         let limit = self.options.body_limit;
         let is_small = body.size_hint().upper().is_some_and(|size| size < LARGE);
-        let _permit = match is_small {
-            true => None,
-            false => self.large_bodies.acquire().await.ok(),
-        };
-        match Limited::new(body, limit).collect().await {
-            Ok(body) => Ok(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => {
-                let message = format!(
-                    "the body is over {limit} bytes; send less at once, or have the service started \
-                     with a larger body limit"
-                );
-                Err(Problem::short(Code::TooLarge, message))
-            }
-            Err(_) => {
+        let _permit = if is_small { None } else { self.large_bodies.acquire().await.ok() };
+        let mut body = pin!(body);
+        let mut taken = BytesMut::new();
+        let mut spilled = 0;
+        while let Some(frame) = body.frame().await {
+            let Ok(frame) = frame else {
                 let message = "There was an error parsing the body";
-                Err(Problem::short(Code::InvalidArgument, message))
+                return Err(Problem::short(Code::InvalidArgument, message));
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            if spilled == 0 && taken.len() + data.len() <= limit {
+                taken.extend_from_slice(&data);
+                continue;
+            }
+            // Who is cut off while sending never sees the answer, so some more is let through.
+            taken = BytesMut::new();
+            spilled += data.len();
+            if spilled > SPILL {
+                break;
             }
         }
+        if spilled == 0 {
+            return Ok(taken.freeze());
+        }
+        let message = format!(
+            "the body is over {limit} bytes; send less at once, or have the service started with a \
+             larger body limit"
+        );
+        Err(Problem::short(Code::TooLarge, message))
     }
 }
 

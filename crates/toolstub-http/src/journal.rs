@@ -5,62 +5,50 @@
 //! and nothing is lost, since nobody ever writes what another one wrote. A name sorts behind all
 //! names that its request had seen, whatever the clocks of the servers say: who sends one message
 //! after the other finds them in that order.
+//!
+//! A session goes with its record: that is removed first, and messages without one are not seen.
+//! Whoever appends looks at the record before anything is stored and once more when all is: where it
+//! is another one by then, the session was removed in between, and it all begins anew.
 
+mod append;
 mod name;
+mod record;
 mod tail;
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use futures::future::try_join;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use toolstub_core::SessionId;
 use toolstub_store::{
-    BackendError, Body, Created, Depth, Entry, Key, ListOptions, ResultStore, StoreError,
+    BackendError, Created, Depth, Entry, Key, ListOptions, ResultStore, StoreError,
 };
 
+pub(crate) use self::append::Begun;
 pub(crate) use self::name::Name;
-use self::tail::{Settled, Tail};
+pub(crate) use self::record::SessionRecord;
+use self::record::{messages, record_key};
+use self::tail::{Plan, Tail, View};
 
 /// How many keys are asked for at once.
 const PAGE: usize = 1000;
 /// How many objects are read at once.
 const CONCURRENCY: usize = 16;
-/// The longest record of a session, in bytes.
-const MAX_RECORD: u64 = 16 << 20;
 /// The largest object of messages, in bytes.
 pub(crate) const MAX_MESSAGES: u64 = 1 << 30;
-/// Of how many sessions something is remembered.
-const TAILS: usize = 10_000;
+/// How many bytes of messages' names are remembered.
+const TAILS: u64 = 64 << 20;
 /// How many bytes of messages are remembered.
-const REMEMBERED: u64 = 64 << 20;
-
-/// What a session is. It is written once, and never changed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SessionRecord {
-    pub(crate) schema_version: u32,
-    pub(crate) session_id: String,
-    /// Chance: tells a session from an earlier one of the same id.
-    pub(crate) incarnation: String,
-    /// Microseconds since 1970.
-    pub(crate) created_micros: u64,
-    pub(crate) account_id: String,
-    pub(crate) user_id: String,
-    /// What the client gave for it, as it was written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) memory_policy: Option<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) auto_commit_policy: Option<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) memory_extraction_config: Option<Box<RawValue>>,
-}
+const BODIES: u64 = 64 << 20;
+/// How often something is begun anew where others are in the way.
+pub(crate) const TRIES: usize = 4;
+/// How often an object is read whose bytes are wrong.
+const READS: usize = 2;
 
 /// A session, and what its messages come to.
 #[derive(Debug)]
@@ -102,9 +90,7 @@ pub(crate) struct Batch {
 pub(crate) struct Journal {
     store: ResultStore,
     clock: Clock,
-    /// The time of the last name that was given here.
-    last_micros: AtomicU64,
-    tails: Cache<SessionId, Arc<Mutex<Tail>>>,
+    tails: Cache<SessionId, Weighed, ByBytes>,
     bodies: Cache<(String, Name), Bytes, ByBytes>,
 }
 
@@ -134,8 +120,21 @@ pub(crate) fn micros_of(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
+/// What is known of a session, and what that weighed when it was last looked at.
+#[derive(Debug, Clone, Default)]
+struct Weighed {
+    weight: u64,
+    tail: Arc<Mutex<Tail>>,
+}
+
 #[derive(Debug, Clone)]
 struct ByBytes;
+
+impl Weighter<SessionId, Weighed> for ByBytes {
+    fn weight(&self, _: &SessionId, held: &Weighed) -> u64 {
+        held.weight + 512
+    }
+}
 
 impl Weighter<(String, Name), Bytes> for ByBytes {
     fn weight(&self, _: &(String, Name), body: &Bytes) -> u64 {
@@ -145,13 +144,11 @@ impl Weighter<(String, Name), Bytes> for ByBytes {
 
 impl Journal {
     pub(crate) fn new(store: ResultStore, clock: Clock) -> Self {
-        let remembered = REMEMBERED;
         Self {
             store,
             clock,
-            last_micros: AtomicU64::new(0),
-            tails: Cache::new(TAILS),
-            bodies: Cache::with_weighter(10_000, remembered, ByBytes),
+            tails: Cache::with_weighter(10_000, TAILS, ByBytes),
+            bodies: Cache::with_weighter(10_000, BODIES, ByBytes),
         }
     }
 
@@ -165,87 +162,45 @@ impl Journal {
         id: &SessionId,
         record: &SessionRecord,
     ) -> Result<Created, StoreError> {
-        if self.record(id).await?.is_some() || self.has_content(id).await? {
-            return Ok(Created::Existed);
+        for _ in 0..TRIES {
+            let look = self.look_from_start(id).await?;
+            if self.exists(id).await? {
+                return Ok(Created::Existed);
+            }
+            self.make(id, record, look).await?;
+            // What counts is the record that is read: an answer may tell of an earlier try of the same
+            // request, and a server that ignores conditions lets two of us write.
+            match self.record(id).await? {
+                Some(made) if made.incarnation == record.incarnation => return Ok(Created::New),
+                Some(_) => return Ok(Created::Existed),
+                None => {}
+            }
         }
-        if self.write_record(id, record).await? == Created::Existed {
-            return Ok(Created::Existed);
-        }
-        // A server that ignores conditions lets two of us write; the one who is read has made it.
-        let made = self.record(id).await?;
-        let ours = made.is_some_and(|made| made.incarnation == record.incarnation);
-        Ok(if ours { Created::New } else { Created::Existed })
+        Err(busy(id))
     }
 
     /// A session with what its messages come to; `None` if there is none.
     pub(crate) async fn open(&self, id: &SessionId) -> Result<Option<Opened>, StoreError> {
-        let record = self.record(id).await?;
-        if record.is_none() && !self.has_content(id).await? {
-            return Ok(None);
-        }
-        let known = self.settled(id, record.as_ref());
-        let (sums, _) = self.look(id, record.as_ref(), &known).await?;
-        Ok(Some(Opened { record, sums }))
-    }
-
-    /// Whether there is a session: one that was made, or one that has something.
-    pub(crate) async fn exists(&self, id: &SessionId) -> Result<bool, StoreError> {
-        Ok(self.record(id).await?.is_some() || self.has_content(id).await?)
-    }
-
-    /// Appends what one request brings, wholly or not at all; says what all messages come to then.
-    ///
-    /// A session that is not there is made, of `record`.
-    pub(crate) async fn append(
-        &self,
-        id: &SessionId,
-        record: &SessionRecord,
-        batch: Batch,
-    ) -> Result<Sums, StoreError> {
-        let found = self.record(id).await?;
-        let is_new = found.is_none();
-        if is_new {
-            self.write_record(id, record).await?;
-        }
-        let record = found.as_ref().unwrap_or(record);
-        let known = self.settled(id, Some(record));
-        let (sums, recent) = self.look(id, Some(record), &known).await?;
-        if batch.lines.is_empty() {
-            return Ok(sums);
-        }
-        let unique = match &batch.idempotency {
-            Some(key) => digest(key),
-            None => chance(),
-        };
-        // The first attempt came through, and its answer did not.
-        if batch.idempotency.is_some() && recent.iter().any(|name| name.unique == unique) {
-            return Ok(sums);
-        }
-        let micros = self.next_micros(sums.last_micros);
-        let count = batch.lines.len() as u64;
-        let name = Name { micros, unique, count, tokens: batch.tokens };
-        let key = messages(id).join(&name.to_string()).map_err(unusable)?;
-        let mut body = batch.lines.join("\n");
-        body.push('\n');
-        let body = Bytes::from(body);
-        self.store.backend().put(&key, Body::Bytes(body.clone())).await?;
-        // Who deleted the session meanwhile has not seen this message: it begins the session anew.
-        self.write_record(id, record).await?;
-        self.bodies.insert((id.encoded().to_owned(), name), body);
-        Ok(Sums {
-            count: sums.count + count,
-            tokens: sums.tokens + batch.tokens,
-            last_micros: Some(micros),
+        Ok(match self.view(id).await? {
+            Some((record, view)) => Some(Opened { sums: view.sums(), record: Some(record) }),
+            None if self.store.has_results(id).await? => {
+                Some(Opened { record: None, sums: Sums::default() })
+            }
+            None => None,
         })
+    }
+
+    /// Whether there is a session: one that was made, or one that has results.
+    pub(crate) async fn exists(&self, id: &SessionId) -> Result<bool, StoreError> {
+        Ok(self.record(id).await?.is_some() || self.store.has_results(id).await?)
     }
 
     /// The names of all that was appended to a session, in order; `None` if there is no session.
     pub(crate) async fn names(&self, id: &SessionId) -> Result<Option<Vec<Name>>, StoreError> {
-        let names = self.list(id, None).await?;
-        if names.is_empty() && !self.exists(id).await? {
-            return Ok(None);
-        }
-        Ok(Some(names))
+        Ok(match self.view(id).await? {
+            Some((_, view)) => Some(view.names()),
+            None => self.store.has_results(id).await?.then(Vec::new),
+        })
     }
 
     /// The messages under a name, as JSON texts; `None` if they are gone.
@@ -254,19 +209,25 @@ impl Journal {
         id: &SessionId,
         name: &Name,
     ) -> Result<Option<Bytes>, StoreError> {
-        let at = (id.encoded().to_owned(), name.clone());
+        let at = (id.encoded().to_owned(), *name);
         if let Some(body) = self.bodies.get(&at) {
             return Ok(Some(body));
         }
-        let key = messages(id).join(&name.to_string()).map_err(unusable)?;
-        match self.store.backend().get(&key, MAX_MESSAGES).await {
-            Ok(body) => {
-                self.bodies.insert(at, body.clone());
-                Ok(Some(body))
+        let key = message_key(id, name)?;
+        for _ in 0..READS {
+            match self.store.backend().get(&key, MAX_MESSAGES).await {
+                Ok(body) if crc32c::crc32c(&body) == name.crc32c => {
+                    self.bodies.insert(at, body.clone());
+                    return Ok(Some(body));
+                }
+                // It may have been a wrong bit on the way.
+                Ok(_) => {}
+                Err(BackendError::NotFound { .. }) => return Ok(None),
+                Err(error) => return Err(error.into()),
             }
-            Err(BackendError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
         }
+        let damage = "its bytes do not add up to the checksum in its name".to_owned();
+        Err(StoreError::Corrupt { reference: key.to_string(), damage })
     }
 
     /// All sessions, by id.
@@ -297,13 +258,28 @@ impl Journal {
     }
 
     /// Removes a session with all that it has; says whether there was one.
+    ///
+    /// When the record is gone, so is the session; what else there was then goes, the messages before
+    /// what they refer to. What breaks off can be done again.
     pub(crate) async fn remove(&self, id: &SessionId) -> Result<bool, StoreError> {
-        if !self.exists(id).await? {
+        if self.record(id).await?.is_none()
+            && !self.store.has_results(id).await?
+            && self.look_from_start(id).await?.names.is_empty()
+        {
             return Ok(false);
         }
-        self.store.purge(id).await?;
-        self.tails.remove(id);
-        Ok(true)
+        for _ in 0..TRIES {
+            self.store.backend().delete(&record_key(id)).await?;
+            self.tails.remove(id);
+            let look = self.look_from_start(id).await?;
+            self.remove_messages(id, &look.names).await?;
+            match self.store.purge(id).await {
+                // Somebody begins the session anew while it goes.
+                Err(StoreError::Busy { .. }) => {}
+                purged => return purged.map(|_| true),
+            }
+        }
+        Err(busy(id))
     }
 
     async fn listed(&self, id: SessionId) -> Result<Option<Listed>, StoreError> {
@@ -317,135 +293,157 @@ impl Journal {
         }
     }
 
-    async fn record(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
-        let json = match self.store.backend().get(&record_key(id), MAX_RECORD).await {
-            Ok(json) => json,
-            Err(BackendError::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let record = serde_json::from_slice(&json).map_err(|error| StoreError::Corrupt {
-            reference: record_key(id).to_string(),
-            damage: error.to_string(),
-        })?;
-        Ok(Some(record))
+    /// A session's record with all of its messages; `None` without a record.
+    async fn view(&self, id: &SessionId) -> Result<Option<(SessionRecord, View)>, StoreError> {
+        let look = self.look(id, true).boxed();
+        let (look, record) = try_join(look, self.record(id).boxed()).await?;
+        let Some(record) = record else { return Ok(None) };
+        let view = self.learn(id, &record, look).await?;
+        Ok(Some((record, view)))
     }
 
-    async fn write_record(
+    /// Writes a session's record, if there is none.
+    ///
+    /// What was seen before there was no record belongs to no session any more; it must not come
+    /// to belong to the new one.
+    async fn make(
         &self,
         id: &SessionId,
         record: &SessionRecord,
+        look: Look,
     ) -> Result<Created, StoreError> {
-        let json = serde_json::to_vec(record).map_err(|error| StoreError::Invalid {
-            field: "session",
-            given: error.to_string(),
-            expected: "give JSON",
-        })?;
-        Ok(self.store.backend().create(&record_key(id), json.into()).await?)
+        let look = match look.plan.from {
+            None => look,
+            Some(_) => {
+                let look = self.look_from_start(id).await?;
+                if self.record(id).await?.is_some() {
+                    return Ok(Created::Existed);
+                }
+                look
+            }
+        };
+        self.remove_messages(id, &look.names).await?;
+        self.write_record(id, record).await
     }
 
-    /// Whether there is a result or a message, of a session that was never made or half removed.
-    async fn has_content(&self, id: &SessionId) -> Result<bool, StoreError> {
-        if self.store.has_results(id).await? {
-            return Ok(true);
+    async fn remove_messages(&self, id: &SessionId, names: &[Name]) -> Result<(), StoreError> {
+        let mut work = Vec::with_capacity(names.len());
+        for name in names {
+            let key = message_key(id, name)?;
+            work.push(async move { self.store.backend().delete(&key).await }.boxed());
         }
-        let folder = Some(messages(id));
-        let options = ListOptions { folder, depth: Depth::All, after: None, limit: 1 };
-        Ok(!self.store.backend().list(options).await?.entries.is_empty())
+        let work = futures::stream::iter(work).buffer_unordered(CONCURRENCY);
+        work.try_collect::<()>().await?;
+        Ok(())
     }
 
     fn tail(&self, id: &SessionId) -> Arc<Mutex<Tail>> {
-        let make = || Ok::<_, std::convert::Infallible>(Arc::default());
+        let make = || Ok::<_, std::convert::Infallible>(Weighed::default());
         match self.tails.get_or_insert_with(id, make) {
-            Ok(tail) => tail,
+            Ok(Weighed { tail, .. }) => tail,
             Err(never) => match never {},
         }
     }
 
-    fn settled(&self, id: &SessionId, record: Option<&SessionRecord>) -> Settled {
-        let tail = self.tail(id);
-        let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        tail.settled(incarnation(record))
+    /// Lists the messages, `exactly` all that are not settled, or the end.
+    async fn look(&self, id: &SessionId, exactly: bool) -> Result<Look, StoreError> {
+        let plan = lock(&self.tail(id)).plan(exactly, Instant::now());
+        self.look_by(id, plan).await
     }
 
-    /// Lists what comes behind what is settled, and sums up.
-    async fn look(
+    async fn look_from_start(&self, id: &SessionId) -> Result<Look, StoreError> {
+        self.look_by(id, Plan::from_start(Instant::now())).await
+    }
+
+    async fn look_by(&self, id: &SessionId, plan: Plan) -> Result<Look, StoreError> {
+        let began_micros = self.clock.now();
+        let names = self.list(id, plan.from).await?;
+        Ok(Look { plan, names, began_micros, ended: Instant::now() })
+    }
+
+    /// Takes note of what was listed of a session; what is known of it then.
+    async fn learn(
         &self,
         id: &SessionId,
-        record: Option<&SessionRecord>,
-        known: &Settled,
-    ) -> Result<(Sums, Vec<Name>), StoreError> {
-        let recent = self.list(id, known.upto.as_ref()).await?;
-        let tail = self.tail(id);
-        tail.lock().unwrap_or_else(PoisonError::into_inner).learn(
-            incarnation(record),
-            known,
-            &recent,
-            Instant::now(),
-        );
-        let last = recent.last().or(known.upto.as_ref());
-        let sums = Sums {
-            count: known.count + recent.iter().map(|name| name.count).sum::<u64>(),
-            tokens: known.tokens + recent.iter().map(|name| name.tokens).sum::<u64>(),
-            last_micros: last.map(|name| name.micros),
-        };
-        Ok((sums, recent))
+        record: &SessionRecord,
+        look: Look,
+    ) -> Result<View, StoreError> {
+        if let Some(view) = self.note(id, record, &look) {
+            return Ok(view);
+        }
+        let look = self.look_from_start(id).await?;
+        let view = self.note(id, record, &look);
+        Ok(view.unwrap_or_else(|| View::of(look.names, look.ended)))
     }
 
-    /// The names behind another one, in order. Of what was sent twice, the first counts.
-    async fn list(&self, id: &SessionId, upto: Option<&Name>) -> Result<Vec<Name>, StoreError> {
+    fn note(&self, id: &SessionId, record: &SessionRecord, look: &Look) -> Option<View> {
+        let tail = self.tail(id);
+        let (view, weight) = {
+            let mut tail = lock(&tail);
+            let names = look.names.clone();
+            let view = tail.learn(&record.incarnation, &look.plan, names, look.ended)?;
+            (view, tail.weight())
+        };
+        if self.tails.peek(id).is_none_or(|held| weight > 2 * held.weight) {
+            self.tails.insert(id.clone(), Weighed { weight, tail });
+        }
+        Some(view)
+    }
+
+    /// The names of a time and later, in order, as they are.
+    async fn list(&self, id: &SessionId, from: Option<u64>) -> Result<Vec<Name>, StoreError> {
         let mut names: Vec<Name> = Vec::new();
-        let mut after = upto.map(ToString::to_string);
+        // A server of S3 is asked more than once for what a marker with a dash or a dot may hide.
+        let mut after = from.map(Name::marker);
         loop {
             let folder = Some(messages(id));
-            let options = ListOptions { folder, depth: Depth::Children, after, limit: PAGE };
+            let options =
+                ListOptions { folder, depth: Depth::Children, after: after.clone(), limit: PAGE };
             let page = self.store.backend().list(options).await?;
+            let first = names.len();
             for entry in &page.entries {
                 if let Entry::Object { name, .. } = entry {
                     names.extend(Name::parse(name));
                 }
             }
-            match page.entries.last() {
-                Some(last) if page.more => after = Some(last.marker()),
-                _ => break,
+            let Some(last) = page.entries.last().filter(|_| page.more) else { break };
+            // The names of the last time come once more, unless there is nothing else.
+            let next = names[first..].last().map(|name| Name::marker(name.micros));
+            match next.filter(|next| after.as_ref().is_none_or(|after| next > after)) {
+                Some(next) => {
+                    let micros = names.last().map_or(0, |name| name.micros);
+                    names.truncate(names.partition_point(|name| name.micros < micros));
+                    after = Some(next);
+                }
+                None => after = Some(last.marker()),
             }
         }
-        let mut uniques = HashSet::new();
-        let first: Vec<bool> = names.iter().map(|name| uniques.insert(&name.unique)).collect();
-        let mut first = first.into_iter();
-        names.retain(|_| first.next().unwrap_or(true));
         Ok(names)
     }
-
-    /// A time later than all that was seen and all that was given here.
-    fn next_micros(&self, seen: Option<u64>) -> u64 {
-        let least = self.clock.now().max(seen.map_or(0, |seen| seen + 1));
-        let last = self
-            .last_micros
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(least.max(last + 1)));
-        last.map_or(least, |last| least.max(last + 1))
-    }
 }
 
-fn incarnation(record: Option<&SessionRecord>) -> &str {
-    record.map_or("", |record| &record.incarnation)
+/// What was listed.
+#[derive(Debug)]
+struct Look {
+    plan: Plan,
+    names: Vec<Name>,
+    began_micros: u64,
+    ended: Instant,
 }
 
-fn record_key(id: &SessionId) -> Key {
-    below(id, "session.json")
+// Nothing can panic while the lock is held, so what a poisoned lock guards is whole.
+fn lock(tail: &Mutex<Tail>) -> MutexGuard<'_, Tail> {
+    tail.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn messages(id: &SessionId) -> Key {
-    below(id, "messages")
+fn message_key(id: &SessionId, name: &Name) -> Result<Key, StoreError> {
+    messages(id).join(&name.to_string()).map_err(|error| {
+        BackendError::Other { key: error.given.clone(), source: error.into() }.into()
+    })
 }
 
-fn below(id: &SessionId, name: &str) -> Key {
-    ResultStore::session_folder(id)
-        .join(name)
-        .expect("an encoded id is far shorter than a key may be")
-}
-
-fn unusable(error: toolstub_store::InvalidKey) -> StoreError {
-    StoreError::Backend(BackendError::Other { key: error.given.clone(), source: error.into() })
+fn busy(id: &SessionId) -> StoreError {
+    StoreError::Busy { folder: ResultStore::session_folder(id).to_string() }
 }
 
 /// 16 hexadecimal digits of chance.
@@ -456,12 +454,4 @@ pub(crate) fn chance() -> String {
         bytes = micros_of(SystemTime::now()).to_be_bytes();
     }
     format!("{:016x}", u64::from_be_bytes(bytes))
-}
-
-/// 16 hexadecimal digits that are the same for the same key.
-fn digest(key: &str) -> String {
-    use sha2::Digest as _;
-
-    let digest = sha2::Sha256::digest(key.as_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -166,13 +166,12 @@ fn sources(fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Vec<Stri
     let listed = ask::list(fields, "source_message_ids", at, faults)?;
     let mut ids = Vec::with_capacity(listed.len());
     for (nth, id) in listed.iter().enumerate() {
-        match serde_json::from_str(id.get()) {
-            Ok(id) => ids.push(id),
-            Err(_) => {
-                let nth = nth.to_string();
-                let place = [at, &["source_message_ids", nth.as_str()]].concat();
-                faults.add(&place, "Input should be a valid string", "string_type");
-            }
+        if let Ok(id) = serde_json::from_str(id.get()) {
+            ids.push(id);
+        } else {
+            let nth = nth.to_string();
+            let place = [at, &["source_message_ids", nth.as_str()]].concat();
+            faults.add(&place, "Input should be a valid string", "string_type");
         }
     }
     Some(ids)

@@ -56,14 +56,14 @@ fn auto_commit(fields: &Fields, faults: &mut Faults) -> Option<Box<RawValue>> {
         let value = match given.get(name).map(|value| value.get()) {
             None => json!(default),
             Some("null") => Value::Null,
-            Some(number) => match number.trim_matches('"').parse::<u64>() {
-                Ok(number) => json!(number),
-                Err(_) => {
+            Some(number) => {
+                let Ok(number) = number.trim_matches('"').parse::<u64>() else {
                     let message = "Input should be a valid integer";
                     faults.add(&[at[0], at[1], name], message, "int_type");
                     continue;
-                }
-            },
+                };
+                json!(number)
+            }
         };
         policy.insert(name.to_owned(), value);
     }

@@ -24,6 +24,8 @@ pub(crate) enum Code {
     AlreadyExists,
     Conflict,
     FailedPrecondition,
+    /// Clients know no code for it; the status tells.
+    #[serde(rename = "INVALID_ARGUMENT")]
     TooLarge,
     ResourceExhausted,
     Corrupt,

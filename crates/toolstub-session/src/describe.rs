@@ -1,7 +1,9 @@
 //! From a content to its stub: the one place where detection, synopsis and rendering meet.
 
 use bytes::Bytes;
-use toolstub_core::{Reason, Receipt, Ref, RefForm, Synopsis};
+use toolstub_core::{
+    Kind, Reason, Receipt, Ref, RefForm, SessionId, Sha256, Synopsis, ToolResultId,
+};
 use toolstub_detect::Detection;
 use toolstub_render::{Body, Head, Header, Options, ReadBack, chars_once_stored, render};
 use toolstub_store::Original;
@@ -97,6 +99,27 @@ impl Draft {
     }
 }
 
+/// No stub of anything that is stored is shorter.
+pub(crate) fn least_stub_chars(session: &SessionId, look: Look<'_>) -> u64 {
+    let nothing = Synopsis {
+        kind: Kind::Csv,
+        title: String::new(),
+        summary: Vec::new(),
+        structure: Vec::new(),
+        notable_items: Vec::new(),
+        sample: String::new(),
+    };
+    let head = Head::new(b"", 1, 0, 0, 0);
+    let body = match look.config.style {
+        Style::Typed => Body::Synopsis(&nothing),
+        Style::Head => Body::Head(&head),
+    };
+    let header = Header::unstored("t", nothing.kind, 0, 0);
+    let reference = ToolResultId::for_content(None, &Sha256::from_bytes([0; 32]));
+    let reference = Ref::new(session.clone(), reference);
+    chars_once_stored(&header, &reference, Reason::TurnBudget, &body, &look.options())
+}
+
 /// The stub of something that a retrieval tool read from what `receipt` stands for.
 pub(crate) fn read_back_stub(receipt: &Receipt, part: ReadBack, look: Look<'_>) -> String {
     let header = Header::stored(receipt, Reason::SourceRead);
@@ -123,7 +146,7 @@ pub(crate) fn stub_again(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolstub_core::{Kind, SessionId, Sha256, ToolResultId, UserId};
+    use toolstub_core::UserId;
 
     #[test]
     fn synopsis_of_less_preview_is_the_one_of_that_configuration() {

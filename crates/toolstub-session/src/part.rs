@@ -124,6 +124,11 @@ impl ToolPart {
         truncated && (self.reference().is_some() || self.text(field::ERROR).is_some())
     }
 
+    /// Whether the policy was over the part before, and left its marks.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.field(field::GROUP_BUDGET_CHARS).is_some()
+    }
+
     /// Sets a field in its place, or at the end. An empty string is not written: it takes the field
     /// away.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {

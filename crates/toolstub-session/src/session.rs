@@ -1,6 +1,7 @@
 //! A session: its store, its configuration and its host.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, Weak};
 
 use futures::lock::Mutex;
 use toolstub_core::{Ref, RefForm, SessionId};
@@ -12,9 +13,9 @@ use crate::{Config, SessionError};
 
 /// A conversation whose oversized tool results are kept outside of it.
 ///
-/// A clone is the same session. Results of one event are numbered by one session object and its
-/// clones at a time: where two register results for one event at once, in two processes, both are
-/// kept and readable, and a number may change hands.
+/// A clone is the same session; so is, for the numbers of an event's results, every other of the same
+/// id on the same backend in this process. Where two processes register results for one event at
+/// once, both are kept and readable, and a number may change hands.
 #[derive(Debug, Clone)]
 pub struct Session {
     store: ResultStore,
@@ -40,6 +41,7 @@ pub struct Identity {
 impl Session {
     /// A session in a store.
     pub fn new(store: ResultStore, id: SessionId, config: Config) -> Self {
+        let numbering = numbering(&store, &id);
         Self {
             store,
             id,
@@ -47,7 +49,7 @@ impl Session {
             refs: Arc::default(),
             host: Arc::new(SystemHost::default()),
             identity: Identity::default(),
-            numbering: Arc::default(),
+            numbering,
         }
     }
 
@@ -117,4 +119,23 @@ impl Session {
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
     }
+}
+
+/// The locks of the sessions at hand, by backend and id.
+type Numberings = BTreeMap<(usize, SessionId), Weak<Mutex<()>>>;
+
+/// The lock under which a session's results get their numbers: one for all its objects.
+fn numbering(store: &ResultStore, id: &SessionId) -> Arc<Mutex<()>> {
+    static NUMBERINGS: std::sync::Mutex<Numberings> = std::sync::Mutex::new(BTreeMap::new());
+    // A session keeps its backend, so no other can have its address while the lock is in use.
+    let backend = Arc::as_ptr(store.backend()).cast::<()>().addr();
+    let mut numberings = NUMBERINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (backend, id.clone());
+    if let Some(numbering) = numberings.get(&key).and_then(Weak::upgrade) {
+        return numbering;
+    }
+    numberings.retain(|_, numbering| numbering.strong_count() > 0);
+    let numbering = Arc::default();
+    numberings.insert(key, Arc::downgrade(&numbering));
+    numbering
 }

@@ -106,7 +106,9 @@ async fn a_session_that_has_results_alone_is_a_session() {
     let store = server.store.backend();
     let record = toolstub_store::Key::new("sessions/s1/session.json").unwrap();
     store.delete(&record).await.unwrap();
-    assert_eq!(server.get("/api/v1/sessions/s1").await.result()["message_count"], 1);
+    assert_eq!(server.get("/api/v1/sessions/s1").await.result()["message_count"], 0);
+    let results = server.get("/api/v1/sessions/s1/tool-results").await.result();
+    assert_eq!(results["tool_results"].as_array().unwrap().len(), 1);
     assert_eq!(server.get("/api/v1/sessions").await.result().as_array().unwrap().len(), 1);
     let taken = server.post("/api/v1/sessions", json!({"session_id": "s1"})).await;
     assert_eq!(taken.error().0, 409);
