@@ -90,7 +90,12 @@ impl Service {
 
     /// The routes.
     pub fn into_router(self) -> axum::Router {
-        crate::routes::router(Arc::new(self))
+        self.into_router_with(axum::Router::new())
+    }
+
+    /// The routes, and others beside them: who may ask, for how long and by which name is the same.
+    pub fn into_router_with(self, others: axum::Router) -> axum::Router {
+        crate::routes::router(Arc::new(self), others)
     }
 
     /// The id that stands in an address or a body.
