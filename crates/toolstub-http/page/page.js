@@ -329,7 +329,7 @@ async function showSessions(from) {
   try {
     if (!sessions) wait($('sessions-note'), 'Looking for sessions…');
     sessions = await ask('/sessions');
-    filterSessions();
+    await filterSessions();
     if (from) focusOn(rowOf(from) ?? $('sessions').querySelector('h1'));
   } catch (error) {
     fail($('sessions-note'), error, () => showSessions());
@@ -341,7 +341,7 @@ function filterSessions() {
   const chosen = sessions.filter(({ session_id }) => session_id.toLowerCase().includes(wanted));
   $('sessions-sum').textContent = wanted
     ? `${number(chosen.length)} of ${plural(sessions.length, 'session')}` : plural(sessions.length, 'session');
-  list($('session-rows'), of(chosen, ({ session_id, mod_time }) => {
+  const listed = list($('session-rows'), of(chosen, ({ session_id, mod_time }) => {
     const row = el('a', { className: 'row', href: addressOf({ session: session_id }) }, span('name', session_id), when(mod_time));
     row.dataset.name = session_id;
     return el('li', {}, row);
@@ -354,8 +354,9 @@ function filterSessions() {
        "tool_name": "bash", "tool_output": "…"}]}'`;
     note($('sessions-note'), 'No sessions yet', 'A session is made with its first message:', el('pre', {}, example));
   } else if (chosen.length === 0) {
-    note($('sessions-note'), 'No session has that in its id', '');
+    note($('sessions-note'), 'No session has that in its id');
   }
+  return listed;
 }
 
 // ---- One session ----------------------------------------------------------------------------
@@ -586,7 +587,7 @@ async function openResult(mine) {
     $('result-note').hidden = true;
     $('result').hidden = false;
     if (document.activeElement === document.body || document.activeElement.matches('a.row')) focusOn($('text'));
-    if (at.q) await search(at.at === undefined ? undefined : Number(at.at));
+    if (at.q) await search(at.at === undefined ? mine.page.begin : Number(at.at), at.at !== undefined);
   } catch (error) {
     if (mine !== result) return;
     $('result').hidden = true;
@@ -628,6 +629,8 @@ async function turn(offset) {
   if (!mine.isDescribed) describe(mine);
   paint();
   $('text').scrollTo(0, 0);
+  // On narrow screens all of it is scrolled.
+  if ($('far').scrollTop > $('text').offsetTop) $('far').scrollTo(0, $('text').offsetTop);
   $('text').ariaBusy = 'false';
   say(`Characters ${$('range').textContent}`);
 }
@@ -725,24 +728,28 @@ async function download(event) {
 
 // ---- The search -----------------------------------------------------------------------------
 
-/** Finds the first matches; goes to the one at `wanted`, or to the first. */
-async function search(wanted) {
+/** Finds the first matches, and those at an offset; goes to the first, or to the one there. */
+async function search(wanted, isMatch = true) {
   const mine = result;
   mine.finding?.abort();
   mine.finding = new AbortController();
-  Object.assign(mine, { matches: [], lengths: new Map(), next: 0, hasMore: true, count: undefined });
+  Object.assign(mine, { matches: [], lengths: new Map(), next: 0, hasMore: true, count: undefined, isBroken: false });
   $('match-rows').replaceChildren();
   $('found').hidden = !at.q;
   if (!at.q) return paint();
   await findMore(mine);
   if (mine !== result || mine.finding.signal.aborted) return;
-  if (wanted !== undefined && !mine.lengths.has(wanted) && mine.hasMore) {
-    mine.next = wanted;
-    await findMore(mine);
-  }
+  if (wanted > mine.next && mine.hasMore) await findFrom(mine, wanted);
   const first = wanted ?? mine.matches[0]?.offset;
-  if (first !== undefined) await follow(first);
+  if (first !== undefined && isMatch) await follow(first);
   else paint();
+}
+
+/** Asks for the matches from an offset on; those between are left out of the list. */
+function findFrom(mine, offset) {
+  mine.isBroken ||= offset > mine.next;
+  mine.next = Math.max(mine.next, offset);
+  return findMore(mine);
 }
 
 /** Asks for the matches that follow. */
@@ -790,7 +797,7 @@ async function findMore(mine) {
 }
 
 function summed(mine) {
-  const nth = mine.matches.findIndex(({ offset }) => offset === Number(at.at)) + 1;
+  const nth = mine.isBroken ? 0 : mine.matches.findIndex(({ offset }) => offset === Number(at.at)) + 1;
   const all = mine.count === undefined ? `${number(mine.matches.length)}${mine.hasMore ? '+' : ''} matches` : plural(mine.count, 'match');
   const text = mine.matches.length === 0 ? 'No match.' : nth ? `${number(nth)} of ${all}` : all;
   $('found-sum').textContent = text;
@@ -840,7 +847,7 @@ async function step(forward) {
   const offsets = () => result.matches.map(({ offset }) => offset);
   let next = forward ? offsets().find((offset) => offset > from) : offsets().findLast((offset) => offset < from);
   if (next === undefined && forward && result.hasMore) {
-    await findMore(result);
+    await findFrom(result, from + 1);
     next = offsets().find((offset) => offset > from);
   }
   if (next === undefined) say(forward ? 'That was the last match.' : 'That was the first match.');
