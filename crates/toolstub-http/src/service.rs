@@ -143,8 +143,11 @@ impl Service {
     pub(crate) fn told(&self, metadata: Metadata) -> Value {
         let mut told = serde_json::to_value(metadata.with_refs(&self.refs)).unwrap_or_default();
         if let Value::Object(fields) = &mut told {
-            for name in ["user_id", "peer_id"] {
-                fields.entry(name).or_insert(Value::Null);
+            let mut taken = ["peer_id", "user_id"].map(|name| (name, fields.shift_remove(name)));
+            let place = fields.keys().position(|name| name == "created_at").unwrap_or_default();
+            for (name, value) in &mut taken {
+                let value = value.take().unwrap_or_default();
+                fields.shift_insert(place, (*name).to_owned(), value);
             }
         }
         told
