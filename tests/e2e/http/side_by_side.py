@@ -140,12 +140,13 @@ class Explained:
         return hit
 
     def unseen(self, answered: set[str]) -> list[str]:
-        """Rows that spoke of calls that were made, and of no difference."""
+        """Rows that spoke of no difference, though all calls that they speak of were made."""
+        names = [call.name for group in table.groups() for call in group.calls if call.method != "WAIT"]
         return [
             f"{' '.join(row['calls'])}: {' '.join(row['paths'])}"
             for index, row in enumerate(self.rows)
             if not self.seen[index]
-            and all(any(fnmatchcase(name, pattern) for name in answered) for pattern in row["calls"])
+            and answered.issuperset(name for name in names if any(fnmatchcase(name, each) for each in row["calls"]))
         ]
 
 
