@@ -68,8 +68,58 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// Stand in front of an MCP server, and put what is too long of its results out of the context.
     Proxy(Proxy),
+    /// Serve sessions, messages and results over HTTP.
+    Serve(Serve),
     /// Try out the store and say what it guarantees.
     Doctor,
+}
+
+/// Keys come from files or the environment: everybody can read a command line.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Serve {
+    /// Where to listen; elsewhere than on this machine alone only with a key.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:1933")]
+    pub(crate) listen: String,
+    /// A file of keys that open the service, one a line; `TOOLSTUB_API_KEY` holds one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) api_key_file: Option<PathBuf>,
+    /// A file of keys that open the metrics alone; `TOOLSTUB_OPERATOR_KEY` holds one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operator_key_file: Option<PathBuf>,
+    /// A name by which clients call the service, beside localhost; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
+    /// Whom the sessions belong to, as it stands in their addresses.
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) user: String,
+    /// What is longer leaves its message, in characters [default: 20000]
+    #[arg(long, value_name = "CHARS")]
+    pub(crate) threshold: Option<u64>,
+    /// The most bytes of a request's body, unpacked.
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    pub(crate) body_limit: usize,
+    /// How long a request may take until its answer begins.
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// How long requests under way have when the service is to end.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub(crate) grace: Duration,
+    /// What is told on standard error.
+    #[arg(long, value_enum, env = "TOOLSTUB_LOG", default_value_t = Log::Warn)]
+    pub(crate) log: Log,
+}
+
+/// How much is told of what goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Log {
+    /// What failed.
+    Error,
+    /// What is suspicious too.
+    Warn,
+    /// Each request too.
+    Info,
+    /// More than anybody wants to know.
+    Debug,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -273,12 +323,15 @@ pub(crate) struct Proxy {
     pub(crate) structured: Structured,
     #[command(flatten)]
     pub(crate) offered: Offered,
-    /// The command that starts the server, with its arguments.
+    /// A header for a server at a URL; ${VARIABLE} in it stands for a variable of the environment.
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// The command that starts the server, with its arguments, or the URL at which it is.
     #[arg(
         required = true,
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        value_name = "COMMAND"
+        value_name = "COMMAND|URL"
     )]
     pub(crate) command: Vec<OsString>,
 }
@@ -308,6 +361,12 @@ pub(crate) struct Offered {
     /// The longest answer of a retrieval tool [default: 19000]
     #[arg(long, value_name = "CHARS")]
     pub(crate) max_read_chars: Option<u64>,
+}
+
+/// Takes a header as it is written in a request.
+fn header(given: &str) -> Result<(String, String), String> {
+    let (name, value) = given.split_once(':').ok_or("a name, a colon and a value are wanted")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// Reads a duration: a number and one of `s m h d`.

@@ -55,7 +55,10 @@ impl<'a> Describe<'a> {
         synopsis: &Synopsis,
     ) -> String {
         let census = &detection.census;
-        let options = toolstub_render::Options { tool_prefix: self.tool_prefix };
+        let options = toolstub_render::Options {
+            tool_prefix: self.tool_prefix,
+            ..toolstub_render::Options::default()
+        };
         match self.style {
             Style::Typed => render(header, &Body::Synopsis(synopsis), &options),
             Style::Head => {

@@ -6,7 +6,7 @@
 
 use std::io::{self, Cursor, Read};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, LazyLock};
 use std::thread;
@@ -18,6 +18,8 @@ use crate::failure::Failure;
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a command has to clear away what it began.
 const GRACE: Duration = Duration::from_secs(2);
+/// What a command has asked for beyond that, in milliseconds.
+static MORE_GRACE: AtomicU64 = AtomicU64::new(0);
 /// The stack of the command's thread: as large as that of a process.
 const STACK: usize = 8 << 20;
 /// How much of an input is read at a time, and how many pieces may wait.
@@ -68,7 +70,11 @@ pub(crate) fn run(command: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCo
         }
         if let Some(code) = caught() {
             let now = Instant::now();
-            if now >= *deadline.get_or_insert(now + GRACE) {
+            if now
+                >= *deadline.get_or_insert(
+                    now + GRACE + Duration::from_millis(MORE_GRACE.load(Ordering::Relaxed)),
+                )
+            {
                 return ExitCode::from(code);
             }
         }
@@ -86,6 +92,19 @@ fn watch() {
     // A file over the limit on its size is an error of the write, which says so.
     #[cfg(unix)]
     let _ = flag::register(consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
+
+/// Gives a command more time to come to its end after a signal. A second signal ends it at once.
+pub(crate) fn give_grace(grace: Duration) {
+    use signal_hook::{consts, flag};
+
+    MORE_GRACE.store(grace.as_millis() as u64, Ordering::Relaxed);
+    for signal in [consts::SIGINT, consts::SIGTERM] {
+        let is_second = Arc::new(AtomicBool::new(false));
+        // In this order: the first signal only says that the next one is the second.
+        let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second));
+        let _ = flag::register(signal, is_second);
+    }
 }
 
 /// Returns once a signal has asked the process to end.

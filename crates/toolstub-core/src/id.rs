@@ -1,4 +1,4 @@
-//! Ids of sessions, events and tool results, and how they become parts of a key.
+//! Ids of sessions, events, users and tool results, and how they become parts of a key.
 
 use std::fmt;
 
@@ -165,6 +165,11 @@ host_id!(
     /// An event: a unit of the host's memory; what is stored for it goes with it.
     EventId,
     "event"
+);
+host_id!(
+    /// A user: whose session it is, where a host's refs say so.
+    UserId,
+    "user"
 );
 
 /// The id of a tool result, unique within its session or event.

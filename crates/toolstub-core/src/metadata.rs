@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kind, OffsetUnit, Sha256, Synopsis};
+use crate::{Kind, OffsetUnit, Ref, RefForm, Sha256, Synopsis};
 
 /// The version of the metadata's schema that this crate writes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -69,4 +69,29 @@ pub struct Metadata {
     /// How many bytes over the hard cap were not kept.
     #[serde(default)]
     pub not_stored_bytes: u64,
+}
+
+impl Metadata {
+    /// The record with its refs in another form, to be shown; what is stored keeps its own.
+    ///
+    /// ```
+    /// # use toolstub_core::{Metadata, RefForm, UserId};
+    /// # fn show(metadata: Metadata) -> Result<(), Box<dyn std::error::Error>> {
+    /// let refs = RefForm::Viking { user: UserId::new("ann")? };
+    /// let shown = metadata.with_refs(&refs);
+    /// assert!(shown.output_uri.starts_with("viking://user/ann/sessions/"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_refs(mut self, refs: &RefForm) -> Self {
+        if let Ok(reference) = self.storage_uri.parse::<Ref>() {
+            let uri = refs.uri(&reference);
+            if let Some(output) = self.output_uri.strip_prefix(&self.storage_uri) {
+                self.output_uri = format!("{uri}{output}");
+            }
+            self.storage_uri = uri;
+        }
+        self
+    }
 }

@@ -10,6 +10,10 @@
 /// assert_eq!(toolstub_core::utf8::count_chars(b"a\xff\xe2\x82z"), 4);
 /// ```
 pub fn count_chars(bytes: &[u8]) -> u64 {
+    // Far faster than to go from chunk to chunk, and most bytes are text.
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return count_starts(text.as_bytes());
+    }
     let count = |chunk: std::str::Utf8Chunk<'_>| {
         count_starts(chunk.valid().as_bytes()) + u64::from(!chunk.invalid().is_empty())
     };

@@ -99,7 +99,8 @@ impl Header {
         self.original_chars
     }
 
-    pub(crate) fn write(&self, text: &mut String, style: Style) {
+    /// Writes the header; `uri` is the ref, if there is one.
+    pub(crate) fn write(&self, text: &mut String, style: Style, uri: Option<&str>) {
         text.push_str(&frame::first_line(style, self.failed, self.not_stored_bytes));
         let mut field = |name: &str, value: &str| {
             text.push_str(name);
@@ -113,8 +114,8 @@ impl Header {
         field(frame::KIND, self.kind.as_str());
         field(frame::ORIGINAL_CHARS, &self.original_chars.to_string());
         field(frame::PREVIEW_CHARS, &self.preview_chars.to_string());
-        if let Some(reference) = &self.reference {
-            field(frame::REF, &reference.to_string());
+        if let Some(uri) = uri {
+            field(frame::REF, uri);
         }
         if let Some(sha256) = &self.sha256 {
             field(frame::SHA256, &sha256.hex_prefix(16));

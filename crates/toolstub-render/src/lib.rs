@@ -35,18 +35,20 @@ pub use body::{Body, Head, ReadBack};
 pub use header::Header;
 pub use stub::{NotAStub, Stub};
 
-use toolstub_core::{Reason, Ref};
+use toolstub_core::{Reason, Ref, RefForm};
 
 /// How the frame is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options<'a> {
     /// What stands before `tool_result_read`, `_search` and `_list` in the tools' names.
     pub tool_prefix: &'a str,
+    /// How refs are written.
+    pub refs: &'a RefForm,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { tool_prefix: "openviking_" }
+        Self { tool_prefix: "openviking_", refs: &RefForm::Toolstub }
     }
 }
 
@@ -68,11 +70,11 @@ pub fn chars_once_stored(
 /// Writes a stub. It ends in a line feed.
 pub fn render(header: &Header, body: &Body<'_>, options: &Options<'_>) -> String {
     let mut text = String::new();
-    header.write(&mut text, body.style());
+    let uri = header.reference().map(|reference| options.refs.uri(reference));
+    header.write(&mut text, body.style(), uri.as_deref());
     body.write(&mut text);
-    if let Some(reference) = header.reference() {
-        let chars = header.original_chars();
-        frame::write_explore(&mut text, &reference.to_string(), chars, options.tool_prefix);
+    if let Some(uri) = uri {
+        frame::write_explore(&mut text, &uri, header.original_chars(), options.tool_prefix);
     }
     text
 }

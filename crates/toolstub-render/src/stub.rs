@@ -1,6 +1,6 @@
 //! Reading a stub back.
 
-use toolstub_core::{Kind, Ref};
+use toolstub_core::{Kind, Ref, RefForm};
 
 use crate::frame;
 
@@ -17,6 +17,8 @@ pub struct Stub {
     pub preview_chars: u64,
     /// The ref, if the original can be read.
     pub reference: Option<Ref>,
+    /// The form that the ref is written in, if it is one that stubs have.
+    pub refs: Option<RefForm>,
     /// The first 16 hexadecimal digits of the original's SHA-256.
     pub sha256: Option<String>,
     /// Why the stub was made, with its suffix where storing failed.
@@ -73,6 +75,7 @@ impl Stub {
             kind: kind.parse().map_err(|_| NotAStub::Field { field: frame::KIND })?,
             original_chars: number(frame::ORIGINAL_CHARS, &original_chars)?,
             preview_chars: number(frame::PREVIEW_CHARS, &preview_chars)?,
+            refs: reference.as_deref().and_then(RefForm::of),
             reference: reference
                 .map(|uri| uri.parse().map_err(|_| NotAStub::Field { field: frame::REF }))
                 .transpose()?,

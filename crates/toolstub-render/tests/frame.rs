@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use toolstub_core::{
-    Kind, Metadata, OffsetUnit, Reason, Receipt, Ref, SCHEMA_VERSION, SessionId, Sha256, Synopsis,
-    ToolResultId,
+    Kind, Metadata, OffsetUnit, Reason, Receipt, Ref, RefForm, SCHEMA_VERSION, SessionId, Sha256,
+    Synopsis, ToolResultId, UserId,
 };
 use toolstub_render::{
     Body, Head, Header, NotAStub, Options, ReadBack, Stub, chars_once_stored, render,
@@ -104,7 +104,7 @@ fn a_head_says_what_part_of_the_whole_it_is() {
     let receipt = receipt(synopsis(), "bash", 0);
     let header = Header::stored(&receipt, Reason::Requested);
     let head = Head::new(lines.as_bytes(), 3, 2000, 48_300, 1200);
-    let options = Options { tool_prefix: "my_" };
+    let options = Options { tool_prefix: "my_", ..Options::default() };
     insta::assert_snapshot!(render(&header, &Body::Head(&head), &options));
 }
 
@@ -131,6 +131,29 @@ fn a_stub_is_measured_before_there_is_one() {
         let chars = chars_once_stored(&header, reference, Reason::TurnBudget, &body, &options);
         assert_eq!(chars, stub.chars().count() as u64);
     }
+}
+
+#[test]
+fn a_ref_is_written_in_the_form_of_the_host() {
+    let (receipt, synopsis) = (receipt(synopsis(), "read_file", 0), synopsis());
+    let header = Header::stored(&receipt, Reason::SingleThreshold);
+    let refs = RefForm::Viking { user: UserId::new("ann b").unwrap() };
+    let options = Options { refs: &refs, ..Options::default() };
+    let body = Body::Synopsis(&synopsis);
+    let stub = render(&header, &body, &options);
+    let uri = refs.uri(receipt.reference());
+    let own = render(&header, &body, &Options::default());
+    assert_eq!(stub, own.replace(&receipt.reference().to_string(), &uri));
+    assert!(stub.contains("\nref: viking://user/ann%20b/sessions/agent%3A1/tool-results/tr_"));
+
+    let parsed = Stub::parse(&stub).unwrap();
+    assert_eq!(parsed.reference.as_ref(), Some(receipt.reference()));
+    assert_eq!(parsed.refs, Some(refs.clone()));
+    assert_eq!(Stub::parse(&own).unwrap().refs, Some(RefForm::Toolstub));
+    let unstored = Header::unstored("read_file", Kind::Json, 48_210, 2000);
+    let chars =
+        chars_once_stored(&unstored, receipt.reference(), Reason::SingleThreshold, &body, &options);
+    assert_eq!(chars, stub.chars().count() as u64);
 }
 
 #[test]

@@ -104,9 +104,10 @@ impl Default for Config {
 
 impl Config {
     /// How much a retrieval tool returns where it is not told: the answer, its last line included,
-    /// is not over the threshold, or it would have to go out again.
+    /// is not over the threshold, or it would have to go out again. Of a small threshold it is half.
     pub fn default_read_chars(&self) -> u64 {
-        self.max_read_chars.min(self.threshold_chars.saturating_sub(LAST_LINE)).max(1)
+        let room = self.threshold_chars.saturating_sub(LAST_LINE).max(self.threshold_chars / 2);
+        self.max_read_chars.min(room).max(1)
     }
 }
 
@@ -156,6 +157,7 @@ mod tests {
         assert_eq!(Config::default().default_read_chars(), 19_000);
         assert_eq!(read(20_000, 500), 500);
         assert_eq!(read(5000, 19_000), 4000);
-        assert_eq!(read(10, 19_000), 1);
+        assert_eq!(read(1500, 19_000), 750);
+        assert_eq!((read(10, 19_000), read(0, 19_000), read(0, 0)), (5, 1, 1));
     }
 }

@@ -1,13 +1,28 @@
 //! From a content to its stub: the one place where detection, synopsis and rendering meet.
 
 use bytes::Bytes;
-use toolstub_core::{Reason, Receipt, Ref, Synopsis};
+use toolstub_core::{
+    Kind, Reason, Receipt, Ref, RefForm, SessionId, Sha256, Synopsis, ToolResultId,
+};
 use toolstub_detect::Detection;
 use toolstub_render::{Body, Head, Header, Options, ReadBack, chars_once_stored, render};
 use toolstub_store::Original;
 use toolstub_summarize::{describe, summarize};
 
 use crate::config::{Config, Style};
+
+/// How stubs look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) refs: &'a RefForm,
+}
+
+impl<'a> Look<'a> {
+    fn options(self) -> Options<'a> {
+        Options { tool_prefix: &self.config.tool_prefix, refs: self.refs }
+    }
+}
 
 /// A content with what is to be said of it: measured and detected once.
 #[derive(Debug)]
@@ -35,24 +50,25 @@ impl Draft {
     }
 
     /// How long the stub will be once the original is stored, at the configured `preview_chars`.
-    pub(crate) fn stub_chars(&self, tool_name: &str, reference: &Ref, config: &Config) -> u64 {
+    pub(crate) fn stub_chars(&self, tool_name: &str, reference: &Ref, look: Look<'_>) -> u64 {
+        let preview_chars = look.config.preview_chars;
         let header = self
-            .unstored(tool_name, config.preview_chars)
+            .unstored(tool_name, preview_chars)
             .with_not_stored_bytes(self.original.not_stored_bytes());
-        let head = self.head(config.preview_chars, config);
+        let head = self.head(preview_chars, look.config);
         let body = head.as_ref().map_or(Body::Synopsis(&self.synopsis), Body::Head);
         // The longest reason: the stub is not longer than this, whatever the reason is.
-        chars_once_stored(&header, reference, Reason::SingleThreshold, &body, &options(config))
+        chars_once_stored(&header, reference, Reason::SingleThreshold, &body, &look.options())
     }
 
     /// The stub of the original, which is stored.
-    pub(crate) fn stored_stub(&self, receipt: &Receipt, reason: Reason, config: &Config) -> String {
+    pub(crate) fn stored_stub(&self, receipt: &Receipt, reason: Reason, look: Look<'_>) -> String {
         let header = Header::stored(receipt, reason);
         let metadata = receipt.metadata();
         let preview_chars = i64::try_from(metadata.preview_chars).unwrap_or(i64::MAX);
-        let head = self.head(preview_chars, config);
+        let head = self.head(preview_chars, look.config);
         let body = head.as_ref().map_or(Body::Synopsis(&metadata.synopsis), Body::Head);
-        render(&header, &body, &options(config))
+        render(&header, &body, &look.options())
     }
 
     /// The stub of the original, which could not be stored.
@@ -61,13 +77,13 @@ impl Draft {
         tool_name: &str,
         reason: Reason,
         preview_chars: i64,
-        config: &Config,
+        look: Look<'_>,
     ) -> String {
         let header = self.unstored(tool_name, preview_chars).with_sha256(self.original.sha256());
         let synopsis = self.synopsis(preview_chars);
-        let head = self.head(preview_chars, config);
+        let head = self.head(preview_chars, look.config);
         let body = head.as_ref().map_or(Body::Synopsis(&synopsis), Body::Head);
-        render(&header.failed(reason), &body, &options(config))
+        render(&header.failed(reason), &body, &look.options())
     }
 
     fn unstored(&self, tool_name: &str, preview_chars: i64) -> Header {
@@ -83,10 +99,31 @@ impl Draft {
     }
 }
 
+/// No stub of anything that is stored is shorter.
+pub(crate) fn least_stub_chars(session: &SessionId, look: Look<'_>) -> u64 {
+    let nothing = Synopsis {
+        kind: Kind::Csv,
+        title: String::new(),
+        summary: Vec::new(),
+        structure: Vec::new(),
+        notable_items: Vec::new(),
+        sample: String::new(),
+    };
+    let head = Head::new(b"", 1, 0, 0, 0);
+    let body = match look.config.style {
+        Style::Typed => Body::Synopsis(&nothing),
+        Style::Head => Body::Head(&head),
+    };
+    let header = Header::unstored("t", nothing.kind, 0, 0);
+    let reference = ToolResultId::for_content(None, &Sha256::from_bytes([0; 32]));
+    let reference = Ref::new(session.clone(), reference);
+    chars_once_stored(&header, &reference, Reason::TurnBudget, &body, &look.options())
+}
+
 /// The stub of something that a retrieval tool read from what `receipt` stands for.
-pub(crate) fn read_back_stub(receipt: &Receipt, part: ReadBack, config: &Config) -> String {
+pub(crate) fn read_back_stub(receipt: &Receipt, part: ReadBack, look: Look<'_>) -> String {
     let header = Header::stored(receipt, Reason::SourceRead);
-    render(&header, &Body::ReadBack(&receipt.metadata().synopsis, part), &options(config))
+    render(&header, &Body::ReadBack(&receipt.metadata().synopsis, part), &look.options())
 }
 
 /// The stub of something stored, for a start of it that is read back where the style needs one.
@@ -94,26 +131,22 @@ pub(crate) fn stub_again(
     receipt: &Receipt,
     reason: Reason,
     start: Option<&[u8]>,
-    config: &Config,
+    look: Look<'_>,
 ) -> String {
     let metadata = receipt.metadata();
     let head = start.map(|start| {
         let preview_chars = i64::try_from(metadata.preview_chars).unwrap_or(i64::MAX);
         let (bytes, lines) = (metadata.original_bytes, metadata.line_count);
-        Head::new(start, config.head_lines, preview_chars, bytes, lines)
+        Head::new(start, look.config.head_lines, preview_chars, bytes, lines)
     });
     let body = head.as_ref().map_or(Body::Synopsis(&metadata.synopsis), Body::Head);
-    render(&Header::stored(receipt, reason), &body, &options(config))
-}
-
-fn options(config: &Config) -> Options<'_> {
-    Options { tool_prefix: &config.tool_prefix }
+    render(&Header::stored(receipt, reason), &body, &look.options())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolstub_core::{Kind, SessionId, Sha256, ToolResultId};
+    use toolstub_core::UserId;
 
     #[test]
     fn synopsis_of_less_preview_is_the_one_of_that_configuration() {
@@ -137,8 +170,15 @@ mod tests {
         let reference = Ref::new(session.clone(), id(draft.original.sha256()));
         let placeholder = Ref::new(session, id(Sha256::from_bytes([0; 32])));
         let config = Config::default();
-        let chars = |reference| draft.stub_chars("bash", reference, &config);
+        let look = Look { config: &config, refs: &RefForm::Toolstub };
+        let chars = |reference| draft.stub_chars("bash", reference, look);
         assert_eq!(chars(&reference), chars(&placeholder));
         assert!(chars(&reference) > 500);
+        // The ref stands in the stub twice.
+        let refs = RefForm::Viking { user: UserId::new("somebody").unwrap() };
+        let longer = refs.uri(&reference).len() - reference.to_string().len();
+        let look = Look { refs: &refs, ..look };
+        let viking = draft.stub_chars("bash", &reference, look);
+        assert_eq!(viking, chars(&reference) + 2 * longer as u64);
     }
 }

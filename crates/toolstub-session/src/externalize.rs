@@ -1,6 +1,6 @@
 //! Carrying a plan out: the originals are stored, stubs take their places.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
 use toolstub_core::{EventId, Reason, Receipt, Ref, Sha256, ToolResultId, utf8};
@@ -8,7 +8,7 @@ use toolstub_render::ReadBack;
 use toolstub_store::{StoreError, WriteRequest};
 
 use crate::config::FailureMode;
-use crate::describe::{Draft, read_back_stub};
+use crate::describe::{Draft, least_stub_chars, read_back_stub};
 use crate::error::chain;
 use crate::policy::{Plan, Role, Size, plan};
 use crate::read_back::{Target, read_back};
@@ -19,8 +19,65 @@ use crate::{Session, SessionError, ToolResultHandle};
 
 /// How many originals of a turn are written at once.
 const WRITES: usize = 8;
+/// How many questions the store is asked at once.
+pub(crate) const READS: usize = 8;
 /// The longest tool name in an error, in characters.
 const MAX_TOOL_NAME: usize = 200;
+
+/// What stands in the earlier steps of a turn: it counts, and stays.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Earlier {
+    inline_chars: u64,
+    original_chars: u64,
+}
+
+impl Earlier {
+    fn count(&mut self, inline_chars: u64, original_chars: u64) {
+        self.inline_chars = self.inline_chars.saturating_add(inline_chars);
+        self.original_chars = self.original_chars.saturating_add(original_chars);
+    }
+
+    fn count_result(&mut self, result: &ToolResult) {
+        let size = size(result, utf8::count_chars(&result.content));
+        self.count(size.inline_chars, size.original_chars);
+    }
+
+    /// Adds the results of a step, as they stand now.
+    pub(crate) fn add(&mut self, results: &[ToolResult], outcomes: &[Outcome]) {
+        for (result, outcome) in results.iter().zip(outcomes) {
+            if let Some(stub) = outcome.replacement() {
+                self.count(stub.stub_chars(), stub.original_chars);
+            } else {
+                self.count_result(result);
+            }
+        }
+    }
+}
+
+impl FromIterator<ToolResult> for Earlier {
+    fn from_iter<T: IntoIterator<Item = ToolResult>>(results: T) -> Self {
+        let mut earlier = Self::default();
+        for result in results {
+            earlier.count_result(&result);
+        }
+        earlier
+    }
+}
+
+/// The size of a result that stands in so many characters.
+fn size(result: &ToolResult, inline_chars: u64) -> Size {
+    match result.standing {
+        Standing::Externalized { original_chars } => {
+            Size { inline_chars, original_chars, role: Role::Settled }
+        }
+        Standing::Settled => {
+            Size { inline_chars, original_chars: inline_chars, role: Role::Settled }
+        }
+        Standing::Raw | Standing::Untold => {
+            Size { inline_chars, original_chars: inline_chars, role: Role::Open }
+        }
+    }
+}
 
 /// What is known of a result before anything is decided.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +106,15 @@ impl Session {
     /// What happens where an original cannot be stored is up to the configuration's failure mode.
     /// With `reject`, what was stored before the failure stays stored, and a second try finds it.
     pub async fn externalize(&self, turn: &Turn) -> Result<Externalized, SessionError> {
+        self.externalize_after(&Earlier::default(), turn).await
+    }
+
+    /// [`externalize`](Self::externalize) for the last step of a turn.
+    pub(crate) async fn externalize_after(
+        &self,
+        earlier: &Earlier,
+        turn: &Turn,
+    ) -> Result<Externalized, SessionError> {
         let (event, is_new) = match &turn.owner {
             Owner::Session => (None, false),
             Owner::Event(event) => (Some(event.clone()), false),
@@ -56,14 +122,17 @@ impl Session {
         };
         let chars: Vec<u64> =
             turn.results.iter().map(|result| utf8::count_chars(&result.content)).collect();
-        let known = self.learn(turn, &chars).await?;
-        let (plan, mut jobs) = self.prepare(turn, &chars, &known, event.as_ref()).await?;
+        let all = chars.iter().fold(earlier.inline_chars, |sum, &chars| sum.saturating_add(chars));
+        let crowded = all >= self.config().assistant_turn_inline_budget_chars;
+        let known = self.learn(turn, &chars, crowded).await?;
+        let (plan, mut jobs) =
+            self.prepare(earlier, turn, &chars, &known, event.as_ref(), crowded).await?;
 
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(known.len());
         for (index, known) in known.into_iter().enumerate() {
             let stub = match (&known.source, plan.choices[index]) {
                 (Some((receipt, part)), Some(Reason::SourceRead)) => {
-                    let stub = read_back_stub(receipt, *part, self.config());
+                    let stub = read_back_stub(receipt, *part, self.look());
                     let source = Source { reference: receipt.reference().clone(), part: *part };
                     Some(Replacement::read_back(stub, source, chars[index]))
                 }
@@ -75,8 +144,8 @@ impl Session {
 
         // Held until everything is written, so that no number is given away twice.
         let _numbering = match &event {
-            Some(_) => Some(self.numbering.lock().await),
-            None => None,
+            Some(_) if !jobs.is_empty() => Some(self.numbering.lock().await),
+            _ => None,
         };
         let failure = match &event {
             Some(event) if !jobs.is_empty() => {
@@ -86,22 +155,30 @@ impl Session {
         };
         match failure {
             None => {
-                let write = |job| self.write(turn, job, &plan, event.as_ref());
-                // Collected first: a stream of borrowing closures is not `Send`.
-                let writes: Vec<_> = jobs.into_iter().map(write).collect();
-                let mut writes = futures::stream::iter(writes).buffered(WRITES);
-                while let Some((job, written)) = writes.next().await {
-                    let chars = chars[job.index];
-                    outcomes[job.index] = match written {
-                        Ok(receipt) => self.stored(&job, &receipt, chars),
-                        Err(error) => self.failed(turn, &job, &plan, chars, error)?,
-                    };
+                // The first of equal results makes the record that all of them show, so the others
+                // wait for it: which of them a race would have it be is nobody's guess.
+                let mut seen = BTreeSet::new();
+                let is_first = |job: &Job| seen.insert(job.id(turn));
+                let (firsts, repeats): (Vec<_>, Vec<_>) = jobs.into_iter().partition(is_first);
+                for jobs in [firsts, repeats] {
+                    let write = |job| self.write(turn, job, &plan, event.as_ref());
+                    // Collected first: a stream of borrowing closures is not `Send`.
+                    let writes: Vec<_> = jobs.into_iter().map(write).collect();
+                    let mut writes = futures::stream::iter(writes).buffered(WRITES);
+                    while let Some((job, written)) = writes.next().await {
+                        let chars = chars[job.index];
+                        outcomes[job.index] = match written {
+                            Ok(receipt) => self.stored(&job, &receipt, chars),
+                            Err(error) => self.failed(turn, &job, &plan, chars, error)?,
+                        };
+                    }
                 }
             }
             Some(SessionError::Store(error)) => {
                 // Without numbers nothing is written; what failed is told of each.
                 let told = chain(&error);
-                self.reject(turn.results.first(), error)?;
+                let first = jobs.first().and_then(|job| turn.results.get(job.index));
+                self.reject(first, error)?;
                 for job in jobs {
                     outcomes[job.index] =
                         self.given_up(turn, &job, &plan, chars[job.index], told.clone());
@@ -131,9 +208,10 @@ impl Session {
         let event = event.unwrap_or_else(|| self.host().new_event_id());
         let (content, mime) = (result.content.clone(), result.mime_type.clone());
         let chars = utf8::count_chars(&content);
-        let config = self.shared_config();
-        let preview_chars = config.preview_chars;
-        let draft = off_thread(move || Draft::new(&content, mime.as_deref(), &config)).await?;
+        let preview_chars = self.config().preview_chars;
+        let session = self.clone();
+        let describe = move || Draft::new(&content, mime.as_deref(), session.config());
+        let draft = off_thread(describe).await?;
         let turn = Turn { results: vec![result.clone()], ..Turn::default() };
         let plan = Plan {
             choices: vec![Some(Reason::Requested)],
@@ -151,38 +229,50 @@ impl Session {
     /// Finds out which results are read-backs, and which are stubs though no field says so.
     ///
     /// The store is asked about those only that a rule can choose.
-    async fn learn(&self, turn: &Turn, chars: &[u64]) -> Result<Vec<Known>, SessionError> {
+    async fn learn(
+        &self,
+        turn: &Turn,
+        chars: &[u64],
+        crowded: bool,
+    ) -> Result<Vec<Known>, SessionError> {
         let config = self.config();
-        let all = chars.iter().fold(0, |sum: u64, &chars| sum.saturating_add(chars));
-        let crowded = all >= config.assistant_turn_inline_budget_chars;
         let mut known = vec![Known::default(); chars.len()];
         if !config.enabled {
             return Ok(known);
         }
-        for ((result, known), &chars) in turn.results.iter().zip(&mut known).zip(chars) {
-            let is_raw = matches!(result.standing, Standing::Raw | Standing::Untold);
-            let over = chars > config.threshold_chars;
-            if !is_raw || !(over || crowded) {
-                continue;
-            }
-            if result.standing == Standing::Untold
-                && !over
-                && let Ok(text) = std::str::from_utf8(&result.content)
-            {
-                // Where the store cannot tell, to leave a text as it is loses nothing.
-                known.settled = self.is_own_stub(text, &result.call).await.unwrap_or(true);
-            }
-            match self.source(result).await {
-                Ok(source) => known.source = source,
-                Err(SessionError::Store(error)) => {
-                    known.error = Some(chain(&error));
-                    self.reject(Some(result), error)?;
-                    known.settled = true;
-                }
-                Err(error) => return Err(error),
-            }
+        let can_go = |&index: &usize| {
+            matches!(turn.results[index].standing, Standing::Raw | Standing::Untold)
+                && (crowded || chars[index] > config.threshold_chars)
+        };
+        let ask = |index| async move { (index, self.know(&turn.results[index]).await) };
+        // Collected first: a stream of borrowing closures is not `Send`.
+        let asked: Vec<_> = (0..chars.len()).filter(can_go).map(ask).collect();
+        let mut asked = futures::stream::iter(asked).buffered(READS);
+        while let Some((index, answer)) = asked.next().await {
+            known[index] = answer?;
         }
         Ok(known)
+    }
+
+    /// What the store knows of a result.
+    async fn know(&self, result: &ToolResult) -> Result<Known, SessionError> {
+        if result.standing == Standing::Untold
+            && let Ok(text) = std::str::from_utf8(&result.content)
+            // Where the store cannot tell, to leave a text as it is loses nothing.
+            && self.is_own_stub(text, &result.call).await.unwrap_or(true)
+        {
+            return Ok(Known { settled: true, ..Known::default() });
+        }
+        match self.source(result).await {
+            Ok(source) => Ok(Known { source, ..Known::default() }),
+            Err(SessionError::Store(error)) => {
+                let told = chain(&error);
+                self.reject(Some(result), error)?;
+                self.warn(&result.call, &told);
+                Ok(Known { settled: true, error: Some(told), ..Known::default() })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// What a retrieval tool read; `None` where it was no such tool, or read nothing that there is.
@@ -210,41 +300,52 @@ impl Session {
     /// Plans, and drafts what the plan needs: whatever takes time and waits for nobody.
     async fn prepare(
         &self,
+        earlier: &Earlier,
         turn: &Turn,
         chars: &[u64],
         known: &[Known],
         event: Option<&EventId>,
+        crowded: bool,
     ) -> Result<(Plan, Vec<Job>), SessionError> {
-        let size = |((result, known), &chars): ((&ToolResult, &Known), &u64)| Size {
-            inline_chars: chars,
-            original_chars: match result.standing {
-                Standing::Externalized { original_chars } => original_chars,
-                _ => chars,
-            },
-            role: match result.standing {
-                Standing::Raw | Standing::Untold if known.settled => Role::Settled,
-                Standing::Raw | Standing::Untold if known.source.is_some() => Role::ReadBack,
-                Standing::Raw | Standing::Untold => Role::Open,
-                Standing::Settled | Standing::Externalized { .. } => Role::Settled,
-            },
-        };
-        let sizes: Vec<Size> = turn.results.iter().zip(known).zip(chars).map(size).collect();
-        let config = self.shared_config();
+        let mut sizes: Vec<Size> = Vec::with_capacity(chars.len() + 1);
+        for ((result, known), &chars) in turn.results.iter().zip(known).zip(chars) {
+            let size = size(result, chars);
+            let role = match size.role {
+                Role::Open if known.settled => Role::Settled,
+                Role::Open if known.source.is_some() => Role::ReadBack,
+                role => role,
+            };
+            sizes.push(Size { role, ..size });
+        }
+        let Earlier { inline_chars, original_chars } = *earlier;
+        sizes.push(Size { inline_chars, original_chars, role: Role::Settled });
+        let config = self.config();
+        let can_choose = crowded || chars.iter().any(|&chars| chars > config.threshold_chars);
+        if !(config.enabled && can_choose) {
+            // No rule chooses anything, so there is nothing to describe.
+            return Ok((plan(&sizes, config, |_| u64::MAX), Vec::new()));
+        }
+
         let results = turn.results.clone();
         let sources: Vec<_> = known.iter().map(|known| known.source.clone()).collect();
-        let (session, event) = (self.id().clone(), event.cloned());
+        let (session, event) = (self.clone(), event.cloned());
         off_thread(move || {
             let mut drafts: BTreeMap<usize, Draft> = BTreeMap::new();
-            let plan = plan(&sizes, &config, |index| {
+            let least = least_stub_chars(session.id(), session.look());
+            let plan = plan(&sizes, session.config(), |index| {
                 if let Some((receipt, part)) = &sources[index] {
-                    return read_back_stub(receipt, *part, &config).chars().count() as u64;
+                    return read_back_stub(receipt, *part, session.look()).chars().count() as u64;
+                }
+                if sizes[index].inline_chars <= least {
+                    // No stub is shorter, whatever it would say.
+                    return least;
                 }
                 let ToolResult { call, content, mime_type, .. } = &results[index];
-                let draft = Draft::new(content, mime_type.as_deref(), &config);
+                let draft = Draft::new(content, mime_type.as_deref(), session.config());
                 // The digest is not in the stub's length: every ref of the call is as long.
                 let id = ToolResultId::for_content(Some(&call.id), &Sha256::from_bytes([0; 32]));
-                let reference = Ref::in_event(session.clone(), event.clone(), id);
-                let chars = draft.stub_chars(&call.name, &reference, &config);
+                let reference = Ref::in_event(session.id().clone(), event.clone(), id);
+                let chars = draft.stub_chars(&call.name, &reference, session.look());
                 drafts.insert(index, draft);
                 chars
             });
@@ -272,7 +373,7 @@ impl Session {
             |(number, record): (u64, toolstub_core::Metadata)| (record.tool_result_id, number);
         let mut numbers: BTreeMap<String, u64> = stored.into_iter().map(by_id).collect();
         for job in jobs {
-            let id = job.draft.original.id(&turn.results[job.index].call.id).to_string();
+            let id = job.id(turn).to_string();
             job.number = Some(*numbers.entry(id).or_insert_with(|| {
                 free += 1;
                 free - 1
@@ -326,7 +427,7 @@ impl Session {
         let event = reference.event().cloned();
         let handle = event.zip(job.number);
         Replacement {
-            stub: job.draft.stored_stub(receipt, job.reason, self.config()),
+            stub: job.draft.stored_stub(receipt, job.reason, self.look()),
             reason: job.reason,
             reference: Some(reference),
             handle: handle.map(|(event_id, index)| ToolResultHandle::Event { event_id, index }),
@@ -352,13 +453,12 @@ impl Session {
 
     /// What becomes of a result that could not be stored.
     fn given_up(&self, turn: &Turn, job: &Job, plan: &Plan, chars: u64, told: String) -> Outcome {
-        let Call { id, name, .. } = &turn.results[job.index].call;
-        tracing::warn!(session = %self.id(), tool_id = id, tool_name = name, error = told,
-            "an original was not stored");
+        let call = &turn.results[job.index].call;
+        self.warn(call, &told);
         if self.config().failure_mode == FailureMode::PreviewOnly {
             let (reason, preview_chars) = (job.reason, plan.preview_chars);
             let replacement = Replacement {
-                stub: job.draft.failed_stub(name, reason, preview_chars, self.config()),
+                stub: job.draft.failed_stub(&call.name, reason, preview_chars, self.look()),
                 reason,
                 reference: None,
                 handle: None,
@@ -374,6 +474,12 @@ impl Session {
         Outcome::Kept { error: Some(told) }
     }
 
+    fn warn(&self, call: &Call, error: &str) {
+        let Call { id, name, .. } = call;
+        tracing::warn!(session = %self.id(), tool_id = id, tool_name = name, error,
+            "an original was not stored");
+    }
+
     /// Ends the work where failures are to be rejected.
     fn reject(&self, result: Option<&ToolResult>, source: StoreError) -> Result<(), SessionError> {
         if self.config().failure_mode != FailureMode::Reject {
@@ -382,6 +488,13 @@ impl Session {
         let tool_name = result.map_or("", |result| result.call.name.as_str());
         let tool_name = toolstub_core::text::clean(tool_name, MAX_TOOL_NAME);
         Err(SessionError::Rejected { tool_name, source })
+    }
+}
+
+impl Job {
+    /// The id under which the result is stored.
+    fn id(&self, turn: &Turn) -> ToolResultId {
+        self.draft.original.id(&turn.results[self.index].call.id)
     }
 }
 

@@ -1,14 +1,16 @@
 //! Putting originals back in the places of their stubs.
 
+use futures::StreamExt as _;
 use serde_json::Value;
 use toolstub_core::{OffsetUnit, Reason, Ref};
 use toolstub_render::ReadBack;
 use toolstub_store::{ReadRequest, StoreError};
 
+use crate::externalize::READS;
 use crate::json::{Edit, Node, edit_text, edit_value};
 use crate::part::{OF_A_STUB, ToolPart, field};
 use crate::read_back::{parse_ref, read_back};
-use crate::shape::{Shape, groups};
+use crate::shape::{Found, Shape, groups};
 use crate::turn::Call;
 use crate::{Session, SessionError};
 
@@ -18,17 +20,18 @@ use crate::{Session, SessionError};
 pub struct Hydrated<T> {
     /// The messages.
     pub messages: T,
-    /// The stubs that stay, as their originals cannot be had.
+    /// The stubs that stay, as their originals cannot be had; and the originals of which a hard cap
+    /// left the end out, which come back as far as they are kept.
     pub missing: Vec<Missing>,
 }
 
-/// A stub whose original cannot be had.
+/// An original that cannot be had, or not whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missing {
     /// The ref, as the message has it; empty where there is none.
     pub reference: String,
-    /// Why there is no original.
+    /// Why it is missing.
     pub why: String,
 }
 
@@ -40,8 +43,29 @@ impl Missing {
 
 /// What a stub stands for.
 enum Wanted {
-    Original(Ref, ReadBack),
+    Original(Original),
     Nothing(Missing),
+}
+
+/// An original, or the part of it that was read back.
+struct Original {
+    /// The ref, as the message has it.
+    given: String,
+    reference: Ref,
+    part: ReadBack,
+}
+
+/// What comes back in the place of a stub.
+#[derive(Default)]
+struct Fetched {
+    original: Option<String>,
+    missing: Option<Missing>,
+}
+
+impl From<Missing> for Fetched {
+    fn from(missing: Missing) -> Self {
+        Self { original: None, missing: Some(missing) }
+    }
 }
 
 const WHOLE: ReadBack =
@@ -85,9 +109,20 @@ impl Session {
         parts: &[ToolPart],
     ) -> Result<Hydrated<Vec<ToolPart>>, SessionError> {
         let mut hydrated = Hydrated { messages: parts.to_vec(), missing: Vec::new() };
-        for part in &mut hydrated.messages {
-            let Some(wanted) = self.wanted_of_part(part) else { continue };
-            if let Some(original) = self.fetch(wanted, &mut hydrated.missing).await? {
+        let fetch = |part| async move {
+            match self.wanted_of_part(part) {
+                Some(wanted) => self.fetch(wanted).await,
+                None => Ok(Fetched::default()),
+            }
+        };
+        // Collected first: a stream of borrowing closures is not `Send`.
+        let fetches: Vec<_> = parts.iter().map(fetch).collect();
+        let mut fetches = futures::stream::iter(fetches).buffered(READS);
+        let mut messages = hydrated.messages.iter_mut();
+        while let Some((fetched, part)) = fetches.next().await.zip(messages.next()) {
+            let Fetched { original, missing } = fetched?;
+            hydrated.missing.extend(missing);
+            if let Some(original) = original {
                 part.set(field::OUTPUT, original);
                 for name in OF_A_STUB {
                     part.remove(name);
@@ -103,17 +138,16 @@ impl Session {
         root: &Node<'a>,
         call: &Call,
     ) -> Result<(Vec<Edit<'a>>, Vec<Missing>), SessionError> {
-        let (mut edits, mut missing) = (Vec::new(), Vec::new());
-        for found in groups(shape, root, call).into_iter().flat_map(|group| group.found) {
-            let wanted = if found.is_part {
-                let part: Option<ToolPart> = serde_json::from_str(found.object.raw()).ok();
-                part.and_then(|part| self.wanted_of_part(&part))
-            } else {
-                let text = String::from_utf8_lossy(&found.result.content);
-                self.wanted_of_text(&text, &found.result.call).await?
-            };
-            let Some(wanted) = wanted else { continue };
-            let Some(original) = self.fetch(wanted, &mut missing).await? else { continue };
+        let found: Vec<_> =
+            groups(shape, root, call).into_iter().flat_map(|group| group.found).collect();
+        let fetches: Vec<_> = found.iter().map(|found| self.fetch_found(found)).collect();
+        let mut fetches = futures::stream::iter(fetches).buffered(READS);
+        let (mut edits, mut all_missing) = (Vec::new(), Vec::new());
+        let mut places = found.iter();
+        while let Some((fetched, found)) = fetches.next().await.zip(places.next()) {
+            let Fetched { original, missing } = fetched?;
+            all_missing.extend(missing);
+            let Some(original) = original else { continue };
             let edit = |name: &str, value| Edit {
                 object: found.object.clone(),
                 name: name.to_owned(),
@@ -124,7 +158,21 @@ impl Session {
                 edits.extend(OF_A_STUB.iter().map(|name| edit(name, None)));
             }
         }
-        Ok((edits, missing))
+        Ok((edits, all_missing))
+    }
+
+    async fn fetch_found(&self, found: &Found<'_>) -> Result<Fetched, SessionError> {
+        let wanted = if found.is_part {
+            let part: Option<ToolPart> = serde_json::from_str(found.object.raw()).ok();
+            part.and_then(|part| self.wanted_of_part(&part))
+        } else {
+            let text = String::from_utf8_lossy(&found.result.content);
+            self.wanted_of_text(&text, &found.result.call).await?
+        };
+        match wanted {
+            Some(wanted) => self.fetch(wanted).await,
+            None => Ok(Fetched::default()),
+        }
     }
 
     /// What a part's fields say that it stands for; `None` where it is no stub.
@@ -141,7 +189,7 @@ impl Session {
             return Some(Wanted::Nothing(Missing::new(&given, why)));
         };
         if part.text(field::SOURCE_REF).is_none_or(|source| source.is_empty()) {
-            return Some(Wanted::Original(reference, WHOLE));
+            return Some(Wanted::Original(Original { given, reference, part: WHOLE }));
         }
         // The call knows the unit of the range; the part's fields do not.
         let default_limit = self.config().default_read_chars();
@@ -152,7 +200,7 @@ impl Session {
             Some(ReadBack::Range { offset, limit, unit: OffsetUnit::UnicodeCodePoint })
         };
         let range = range.or_else(written).unwrap_or(ReadBack::Part);
-        Some(Wanted::Original(reference, range))
+        Some(Wanted::Original(Original { given, reference, part: range }))
     }
 
     /// What a text stands for, if the store confirms that it is a stub.
@@ -163,32 +211,31 @@ impl Session {
             (Reason::SourceRead, None) => ReadBack::Part,
             _ => WHOLE,
         };
-        Ok(Some(Wanted::Original(vouched.receipt.reference().clone(), part)))
+        let reference = vouched.receipt.reference().clone();
+        let given = vouched.refs.as_ref().unwrap_or(self.refs()).uri(&reference);
+        Ok(Some(Wanted::Original(Original { given, reference, part })))
     }
 
-    async fn fetch(
-        &self,
-        wanted: Wanted,
-        missing: &mut Vec<Missing>,
-    ) -> Result<Option<String>, SessionError> {
-        let (reference, part) = match wanted {
-            Wanted::Original(reference, part) => (reference, part),
-            Wanted::Nothing(gone) => {
-                missing.push(gone);
-                return Ok(None);
-            }
+    async fn fetch(&self, wanted: Wanted) -> Result<Fetched, SessionError> {
+        let Original { given, reference, part } = match wanted {
+            Wanted::Original(original) => original,
+            Wanted::Nothing(missing) => return Ok(missing.into()),
         };
         let ReadBack::Range { offset, limit, unit } = part else {
             let why = "what was found in the original is not kept; search it again";
-            missing.push(Missing::new(&reference, why));
-            return Ok(None);
+            return Ok(Missing::new(&given, why).into());
         };
-        let request = ReadRequest { offset, limit, unit, ..ReadRequest::default() };
+        let include_metadata = part == WHOLE;
+        let request = ReadRequest { offset, limit, unit, include_metadata };
         match self.store().read(&reference, &request).await {
-            Ok(piece) => Ok(Some(piece.content().into_owned())),
+            Ok(piece) => {
+                let cut = piece.metadata.as_ref().map_or(0, |metadata| metadata.not_stored_bytes);
+                let why = format!("its last {cut} bytes were over the hard cap and not stored");
+                let missing = (cut > 0).then(|| Missing::new(&given, &why));
+                Ok(Fetched { original: Some(piece.content().into_owned()), missing })
+            }
             Err(error @ (StoreError::NotFound { .. } | StoreError::Invalid { .. })) => {
-                missing.push(Missing::new(&reference, &error));
-                Ok(None)
+                Ok(Missing::new(&given, &error).into())
             }
             Err(error) => Err(error.into()),
         }

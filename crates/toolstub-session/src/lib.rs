@@ -57,7 +57,7 @@ pub use error::SessionError;
 pub use events::{EventPiece, ToolResultHandle};
 pub use host::{Host, SystemHost};
 pub use hydrate::{Hydrated, Missing};
-pub use messages::{Changed, Context, Scope};
+pub use messages::{Changed, Context, Place, Scope};
 pub use part::{Part, ToolPart};
 pub use policy::{Plan, Role, Size, plan};
 pub use read_back::parse_ref;

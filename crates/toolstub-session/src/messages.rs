@@ -1,11 +1,14 @@
 //! Messages in the shapes of hosts: the results of the last turn, or of every turn.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
+use crate::externalize::Earlier;
 use crate::json::{Edit, Node, edit_text, edit_value};
 use crate::part::{ToolPart, marks};
 use crate::shape::{Group, Shape, groups};
-use crate::turn::{Call, Externalized, Outcome, Owner, ToolResult, Turn};
+use crate::turn::{Call, Externalized, Outcome, Owner, Turn};
 use crate::{Session, SessionError};
 
 /// What is known of messages beside what stands in them.
@@ -29,6 +32,23 @@ pub enum Scope {
     /// Each by itself, for a host that keeps its messages raw and has them shortened each time: what a
     /// turn becomes does not depend on what came after it.
     EveryTurn,
+}
+
+/// The turn that tool parts are of, and the message that holds them.
+///
+/// A `&str` is both: the id of a message whose turn has no other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The turn's id: what the parts' group is called.
+    pub turn_id: &'a str,
+    /// The message's id, for the records of what is stored.
+    pub message_id: &'a str,
+}
+
+impl<'a> From<&'a str> for Place<'a> {
+    fn from(id: &'a str) -> Self {
+        Self { turn_id: id, message_id: id }
+    }
 }
 
 /// Messages with stubs in them, and what became of what.
@@ -77,34 +97,32 @@ impl Session {
         Ok(turns)
     }
 
-    /// Puts stubs into the tool parts of one turn. `earlier` are those of its earlier steps: they
-    /// count, and stay. `turn` is the turn's id, or its message's.
+    /// Puts stubs into the tool parts of one message. `earlier` are those of the earlier steps of its
+    /// turn: they count, and stay.
     pub async fn externalize_parts(
         &self,
-        turn: &str,
+        place: impl Into<Place<'_>>,
         earlier: &[ToolPart],
         parts: &mut [ToolPart],
         owner: Owner,
     ) -> Result<Externalized, SessionError> {
-        let settled = earlier.iter().filter_map(|part| part.to_result(true));
-        let mut results: Vec<ToolResult> = settled.collect();
-        let before = results.len();
-        let mut changed: Vec<&mut ToolPart> = Vec::new();
+        let Place { turn_id, message_id } = place.into();
+        let earlier = earlier.iter().filter_map(|part| part.to_result(true)).collect();
+        let (mut changed, mut results) = (Vec::new(), Vec::new());
         for part in parts {
             if let Some(result) = part.to_result(false) {
                 results.push(result);
                 changed.push(part);
             }
         }
-        let message_id = turn.to_owned();
-        let turn = Turn { id: turn.to_owned(), message_id, owner, results };
-        let mut done = self.externalize(&turn).await?;
-        done.outcomes.drain(..before);
+        let (id, message_id) = (turn_id.to_owned(), message_id.to_owned());
+        let turn = Turn { id, message_id, owner, results };
+        let done = self.externalize_after(&earlier, &turn).await?;
         if self.config().enabled {
             for ((part, outcome), result) in
-                changed.into_iter().zip(&done.outcomes).zip(&turn.results[before..])
+                changed.into_iter().zip(&done.outcomes).zip(&turn.results)
             {
-                for (name, value) in marks(result.standing, outcome, &done) {
+                for (name, value) in marks(result.standing, outcome, &done, self.refs()) {
                     match value {
                         Some(value) => part.set(name, value),
                         None => part.remove(name),
@@ -126,23 +144,34 @@ impl Session {
             groups.retain(|group| group.is_current);
         }
         let (mut edits, mut turns) = (Vec::new(), Vec::new());
+        // What stands in the earlier steps of the turns that have several.
+        let mut steps: BTreeMap<String, (Earlier, Owner)> = BTreeMap::new();
         for group in groups {
-            let results = group.found.iter().map(|found| found.result.clone()).collect();
-            let Group { id, message_id, found, .. } = group;
-            let turn = Turn { id, message_id, owner: context.owner.clone(), results };
-            let done = self.externalize(&turn).await?;
-            for (found, outcome) in found.into_iter().zip(&done.outcomes) {
+            let Group { id, message_id, turn_id, found, .. } = group;
+            let before = turn_id.as_ref().and_then(|turn| steps.remove(turn));
+            let (mut earlier, owner) =
+                before.unwrap_or_else(|| (Earlier::default(), context.owner.clone()));
+            let results = found.iter().map(|found| found.result.clone()).collect();
+            let turn = Turn { id, message_id, owner: owner.clone(), results };
+            let done = self.externalize_after(&earlier, &turn).await?;
+            for (found, outcome) in found.iter().zip(&done.outcomes) {
                 let edit = |name: &str, value| Edit {
                     object: found.object.clone(),
                     name: name.to_owned(),
                     value,
                 };
                 if found.is_part && self.config().enabled {
-                    let marks = marks(found.result.standing, outcome, &done);
+                    let marks = marks(found.result.standing, outcome, &done, self.refs());
                     edits.extend(marks.into_iter().map(|(name, value)| edit(name, value)));
                 } else if let Outcome::Replaced(replacement) = outcome {
                     edits.push(edit(found.field, Some(Value::from(replacement.stub.as_str()))));
                 }
+            }
+            if let Some(turn_id) = turn_id {
+                earlier.add(&turn.results, &done.outcomes);
+                // A turn whose event is made has one.
+                let owner = done.event.clone().map_or(owner, Owner::Event);
+                steps.insert(turn_id, (earlier, owner));
             }
             turns.push(done);
         }

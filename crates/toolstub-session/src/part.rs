@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use toolstub_core::RefForm;
 use toolstub_render::{ReadBack, Stub};
 
 use crate::turn::{Call, Externalized, Outcome, Replacement, Standing, ToolResult};
@@ -91,6 +92,11 @@ impl ToolPart {
         part
     }
 
+    /// The fields in order, each as it is written.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.fields.iter().map(|(name, value)| (name.as_str(), value.as_ref()))
+    }
+
     /// A field as it is written.
     pub fn field(&self, name: &str) -> Option<&RawValue> {
         self.fields.iter().rev().find(|(field, _)| field == name).map(|(_, value)| value.as_ref())
@@ -116,6 +122,11 @@ impl ToolPart {
         let truncated = self.field(field::TRUNCATED).is_some_and(|value| value.get() == "true");
         // Where storing failed there is a stub without a ref, and nothing that could be stored.
         truncated && (self.reference().is_some() || self.text(field::ERROR).is_some())
+    }
+
+    /// Whether the policy was over the part before, and left its marks.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.field(field::GROUP_BUDGET_CHARS).is_some()
     }
 
     /// Sets a field in its place, or at the end. An empty string is not written: it takes the field
@@ -173,6 +184,7 @@ pub(crate) fn marks(
     standing: Standing,
     outcome: &Outcome,
     of: &Externalized,
+    refs: &RefForm,
 ) -> Vec<(&'static str, Option<Value>)> {
     let mut marks = Vec::new();
     if matches!(standing, Standing::Settled | Standing::Externalized { .. }) {
@@ -180,14 +192,14 @@ pub(crate) fn marks(
     }
     if let Outcome::Replaced(replacement) = outcome {
         let Replacement { stub, reference, original_chars, sha256, source, .. } = &**replacement;
-        let reference = reference.as_ref().map(ToString::to_string);
+        let reference = reference.as_ref().map(|reference| refs.uri(reference));
         let told = |value: Option<String>| value.map(Value::from);
         let reason = Stub::parse(stub).ok().and_then(|stub| stub.reason);
         let range = source.as_ref().and_then(|source| match source.part {
             ReadBack::Range { offset, limit, .. } => Some((integer(offset)?, integer(limit)?)),
             ReadBack::Part => None,
         });
-        let source = source.as_ref().map(|source| source.reference.to_string());
+        let source = source.as_ref().map(|source| refs.uri(&source.reference));
         marks.extend([
             (field::OUTPUT, Some(Value::from(stub.as_str()))),
             (field::REF, told(reference.clone())),

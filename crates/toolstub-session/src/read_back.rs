@@ -56,37 +56,15 @@ pub(crate) fn read_back(
 
 /// Takes what somebody gives for a ref of a session; `None` for a ref of another.
 ///
-/// Beside `toolstub://session/…`, the refs of hosts that name sessions their own way are understood:
-/// `viking://session/{s}/…`, `viking://user/{u}/sessions/{s}/…` and `viking://~/sessions/{s}/…`; so is
-/// a bare result id.
+/// Beside refs in every form that [`Ref`] reads, a bare result id is understood.
 pub fn parse_ref(given: &str, session: &SessionId) -> Option<Ref> {
     let given = given.trim();
-    if let Ok(reference) = given.parse::<Ref>() {
+    if given.contains('/') {
+        let reference = given.parse::<Ref>().ok()?;
         return (reference.session() == session).then_some(reference);
     }
-    if !given.contains('/') {
-        return given
-            .starts_with("tr_")
-            .then(|| ToolResultId::new(given).ok())
-            .flatten()
-            .map(|id| Ref::new(session.clone(), id));
-    }
-    let parts: Vec<&str> = given.strip_prefix("viking://")?.split('/').collect();
-    let (named, rest) = match parts.as_slice() {
-        ["session", named, rest @ ..]
-        | ["user", _, "sessions", named, rest @ ..]
-        | ["~", "sessions", named, rest @ ..] => (*named, rest),
-        _ => return None,
-    };
-    if named != session.encoded() && named != session.as_str() {
-        return None;
-    }
-    let (event, id) = match rest {
-        ["tool-results", id] => (None, id),
-        ["events", event, "tool-results", id] => (Some(EventId::from_encoded(event)?), id),
-        _ => return None,
-    };
-    Some(Ref::in_event(session.clone(), event, ToolResultId::new(id).ok()?))
+    let id = ToolResultId::new(given).ok().filter(|id| id.as_str().starts_with("tr_"))?;
+    Some(Ref::new(session.clone(), id))
 }
 
 fn range(input: &Map<String, Value>, default_limit: u64) -> ReadBack {
@@ -203,6 +181,7 @@ mod tests {
         for other in [
             "toolstub://session/s2/tool-results/tr_1",
             "viking://session/s2/tool-results/tr_1",
+            "viking://user/u/sessions/s2/tool-results/tr_1",
             "viking://session/s:1/tool-results/..",
             "viking://session/s:1/tool-results/tr_1/output.txt",
             "readme",

@@ -42,13 +42,15 @@ pub(crate) struct Found<'a> {
     pub(crate) is_part: bool,
 }
 
-/// The texts that answer one assistant message.
+/// The texts that answer one assistant message, or what one of its messages holds of them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Group<'a> {
     pub(crate) id: String,
     pub(crate) message_id: String,
+    /// What the groups have in common that are steps of one turn, if it may have several.
+    pub(crate) turn_id: Option<String>,
     pub(crate) found: Vec<Found<'a>>,
-    /// Whether no later assistant message stands behind it.
+    /// Whether it is of the last turn.
     pub(crate) is_current: bool,
 }
 

@@ -5,11 +5,11 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use toolstub_core::{Metadata, Receipt, Ref};
+use toolstub_core::{Metadata, Receipt, Ref, SessionId};
 
 use crate::index::{BLOCK, BlockIndex};
 use crate::record::{MAX_RECORD, Record, Unreadable};
-use crate::{Backend, BackendError, StoreError, layout};
+use crate::{Backend, BackendError, Key, StoreError, layout};
 
 /// A window of at most so many bytes is kept while one call is served.
 pub(crate) const SMALL_WINDOW: usize = 4 * BLOCK;
@@ -34,6 +34,19 @@ impl ResultStore {
     /// The backend.
     pub fn backend(&self) -> &Arc<dyn Backend> {
         &self.backend
+    }
+
+    /// The folder of all sessions; each has one of its own below it.
+    ///
+    /// Beside the results a session's folder may hold what a host keeps there: it is nothing to
+    /// [`gc`](Self::gc), and goes with [`purge`](Self::purge).
+    pub fn sessions_folder() -> Key {
+        layout::sessions()
+    }
+
+    /// The folder of a session.
+    pub fn session_folder(session: &SessionId) -> Key {
+        layout::session(session)
     }
 
     /// The metadata of a result.

@@ -10,6 +10,7 @@ mod put;
 mod read;
 mod rm;
 mod search;
+mod serve;
 mod stats;
 mod stub;
 mod verify;
@@ -61,6 +62,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
         Command::Stats => stats::run(&context),
         Command::Mcp(args) => mcp::run(&args, &context),
         Command::Proxy(args) => proxy::run(args, &context),
+        Command::Serve(args) => serve::run(&args, &context),
         Command::Doctor => doctor::run(&context),
     }
 }

@@ -1,9 +1,15 @@
 //! Results that belong to events.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use toolstub_core::EventId;
 use toolstub_session::{
     Call, Config, Owner, Session, SessionError, ToolResult, ToolResultHandle, Turn,
 };
+
+use toolstub_store::fault::{Fault, FaultyBackend, Operation};
+use toolstub_store::{MemoryBackend, ResultStore};
 
 use super::{log, memory, result, session, session_in, turn};
 
@@ -53,6 +59,24 @@ async fn several_results_of_an_event_have_their_numbers() {
     session.results().delete(&first).await.unwrap();
     assert_eq!(text(&session, &handle("e/1", 1)).await, "result 1");
     assert!(session.read_event(&handle("e/1", 0), 0, 0).await.is_err());
+}
+
+#[tokio::test]
+async fn two_objects_of_a_session_give_no_number_twice() {
+    let backend = Arc::new(FaultyBackend::new(Arc::new(MemoryBackend::new())));
+    let store = ResultStore::new(backend.clone());
+    // The first is slow to write: the second must not number its own meanwhile.
+    backend.fail_at(Fault::Delay(Duration::from_millis(50)), Operation::Create, 1);
+    let register = async |id: &str| {
+        let session = session_in(&store, Config::default());
+        session.register(Some(event("e")), &result(id, id)).await.unwrap().handle.unwrap()
+    };
+    let handles = futures::join!(register("c1"), register("c2"));
+    assert!(backend.heal().is_some());
+    assert_ne!(handles.0, handles.1);
+    let session = session_in(&store, Config::default());
+    assert_eq!(text(&session, &handles.0).await, "c1");
+    assert_eq!(text(&session, &handles.1).await, "c2");
 }
 
 #[tokio::test]

@@ -3,9 +3,13 @@
 mod events;
 mod failing;
 mod failures;
+mod faults;
+mod odd;
 mod policy;
 mod read_back;
+mod refs;
 mod shapes;
+mod steps;
 mod turns;
 
 use std::sync::Arc;

@@ -1,0 +1,147 @@
+//! `toolstub serve`: the HTTP service.
+
+use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::net::ToSocketAddrs as _;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use serde::Serialize;
+use tokio::net::TcpListener;
+use toolstub_core::UserId;
+use toolstub_http::{Keys, Limits, Options, Service};
+use toolstub_store::ResultStore;
+use tracing::level_filters::LevelFilter;
+
+use super::Outcome;
+use crate::args::{Log, Serve};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::{interrupt, output};
+
+pub(crate) fn run(args: &Serve, context: &Context) -> Result<Outcome, Failure> {
+    let keys = keys(args)?;
+    let options = Options {
+        user: UserId::new(args.user.as_str()).map_err(Failure::input)?,
+        config: config(args, context),
+        hosts: args.allow_host.clone(),
+        body_limit: args.body_limit,
+        timeout: args.timeout,
+        keys,
+        ..Options::default()
+    };
+    let limits = Limits { grace: args.grace, ..Limits::default() };
+    let store = context.open()?;
+    log(args.log);
+    interrupt::give_grace(args.grace);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::storage(anyhow::Error::new(error)))?;
+    let all_ended = runtime.block_on(listen(args, context.json, store, options, limits))?;
+    // What is still under way was given its time.
+    runtime.shutdown_background();
+    if !all_ended {
+        output::remark("some requests did not come to their end in time");
+    }
+    Ok(Outcome::Done)
+}
+
+async fn listen(
+    args: &Serve,
+    json: bool,
+    store: ResultStore,
+    options: Options,
+    limits: Limits,
+) -> Result<bool, Failure> {
+    let addresses: Vec<_> = args
+        .listen
+        .to_socket_addrs()
+        .with_context(|| format!("cannot listen on `{}`; give HOST:PORT", args.listen))
+        .map_err(Failure::input)?
+        .collect();
+    if options.keys.is_empty() && addresses.iter().any(|address| !address.ip().is_loopback()) {
+        return Err(Failure::input(anyhow!(
+            "without a key the service listens on this machine alone; to listen on `{}` set \
+             TOOLSTUB_API_KEY or give --api-key-file",
+            args.listen
+        )));
+    }
+    let listener = TcpListener::bind(&addresses[..])
+        .await
+        .with_context(|| format!("cannot listen on `{}`", args.listen))
+        .map_err(Failure::input)?;
+    let address = listener.local_addr().map_err(|error| Failure::storage(anyhow!(error)))?;
+    let url = format!("http://{address}");
+    if json {
+        output::write_json(&Listening { listening: &url })?;
+    } else {
+        output::remark(&format!("listening on {url}"));
+    }
+    let router = Service::new(store, options).into_router();
+    toolstub_http::serve(listener, router, limits, interrupt::signalled())
+        .await
+        .map_err(|error| Failure::storage(anyhow!(error)))
+}
+
+/// Said once the service listens.
+#[derive(Debug, Serialize)]
+struct Listening<'a> {
+    listening: &'a str,
+}
+
+/// What leaves a message: the configuration file's table, then what holds for all commands, then flags.
+fn config(args: &Serve, context: &Context) -> toolstub_session::Config {
+    let mut config = context.config.of_sessions();
+    if let Some(threshold) = args.threshold {
+        config.threshold_chars = threshold;
+    }
+    config
+}
+
+fn keys(args: &Serve) -> Result<Keys, Failure> {
+    let mut keys = Keys::default();
+    for key in given("TOOLSTUB_API_KEY", args.api_key_file.as_deref())? {
+        keys.add_user(&key).map_err(Failure::input)?;
+    }
+    for key in given("TOOLSTUB_OPERATOR_KEY", args.operator_key_file.as_deref())? {
+        keys.add_operator(&key).map_err(Failure::input)?;
+    }
+    Ok(keys)
+}
+
+/// The keys of a variable and a file.
+fn given(variable: &str, file: Option<&Path>) -> Result<Vec<String>, Failure> {
+    let mut keys: Vec<String> = std::env::var(variable).ok().into_iter().collect();
+    if let Some(file) = file {
+        let text = fs::read_to_string(file)
+            .with_context(|| format!("cannot read the keys in {}", file.display()))
+            .map_err(Failure::input)?;
+        let lines = text.lines().map(str::trim);
+        let found: Vec<_> =
+            lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        if found.is_empty() {
+            let file = file.display();
+            return Err(Failure::input(anyhow!("there is no key in {file}; give one a line")));
+        }
+        keys.extend(found.into_iter().map(str::to_owned));
+    }
+    Ok(keys)
+}
+
+fn log(log: Log) {
+    let level = match log {
+        Log::Error => LevelFilter::ERROR,
+        Log::Warn => LevelFilter::WARN,
+        Log::Info => LevelFilter::INFO,
+        Log::Debug => LevelFilter::DEBUG,
+    };
+    let is_terminal = io::stderr().is_terminal();
+    // It fails where somebody logs already, which nobody does in this program.
+    let _ = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(io::stderr)
+        .with_ansi(is_terminal)
+        .with_target(false)
+        .try_init();
+}

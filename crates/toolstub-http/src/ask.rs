@@ -1,0 +1,379 @@
+//! Reading what a request asks for, and telling all that is wrong with it at once.
+
+use std::collections::HashMap;
+
+use serde_json::error::Category;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::problem::{Code, Problem};
+
+/// How deep values may be nested.
+const MAX_DEPTH: usize = 500;
+
+/// The fields of a JSON object, each as it is written. Of a field that comes twice the last counts.
+pub(crate) type Fields = HashMap<String, Box<RawValue>>;
+
+/// What is wrong with a request, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(Vec<Fault>);
+
+#[derive(Debug)]
+struct Fault {
+    at: Vec<String>,
+    message: String,
+    kind: &'static str,
+}
+
+impl Faults {
+    /// Takes note that something is wrong at a place.
+    pub(crate) fn add(&mut self, at: &[&str], message: impl Into<String>, kind: &'static str) {
+        let at = at.iter().map(|&part| part.to_owned()).collect();
+        self.0.push(Fault { at, message: message.into(), kind });
+    }
+
+    /// Takes over what else is wrong.
+    pub(crate) fn append(&mut self, mut others: Self) {
+        self.0.append(&mut others.0);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Goes on with what was read if nothing is wrong.
+    pub(crate) fn check(self) -> Result<(), Problem> {
+        if self.0.is_empty() { Ok(()) } else { Err(self.into_problem()) }
+    }
+
+    pub(crate) fn into_problem(self) -> Problem {
+        // The message is for a line of a log; the details have all of them.
+        let first =
+            self.0.first().map(|fault| format!("{}: {}", fault.at.join("."), fault.message));
+        let errors: Vec<_> = self
+            .0
+            .iter()
+            .map(|Fault { at, message, kind }| json!({"loc": at, "message": message, "type": kind}))
+            .collect();
+        let message = format!("Invalid request parameters: {}", first.unwrap_or_default());
+        Problem {
+            details: Some(json!({ "validation_errors": errors })),
+            ..Problem::short(Code::InvalidArgument, message)
+        }
+    }
+}
+
+/// The parameters behind the `?` of an address.
+#[derive(Debug)]
+pub(crate) struct Query {
+    given: HashMap<String, String>,
+    pub(crate) faults: Faults,
+}
+
+impl Query {
+    /// Reads the parameters. Of one that comes twice the last counts.
+    pub(crate) fn parse(query: Option<&str>) -> Self {
+        let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        Self { given: pairs.into_owned().collect(), faults: Faults::default() }
+    }
+
+    /// A text, as it is.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.given.get(name).cloned()
+    }
+
+    /// A text that must be there and not be empty.
+    pub(crate) fn required(&mut self, name: &str) -> String {
+        match self.given.get(name) {
+            Some(text) if text.is_empty() => {
+                let message = "String should have at least 1 character";
+                self.faults.add(&["query", name], message, "string_too_short");
+                String::new()
+            }
+            Some(text) => text.clone(),
+            None => {
+                self.faults.add(&["query", name], "Field required", "missing");
+                String::new()
+            }
+        }
+    }
+
+    /// A whole number, at least so large if a least one is given.
+    pub(crate) fn integer(&mut self, name: &str, default: i128, least: Option<i128>) -> i128 {
+        let Some(text) = self.given.get(name) else { return default };
+        let Some(number) = integer(text) else {
+            let message = "Input should be a valid integer, unable to parse string as an integer";
+            self.faults.add(&["query", name], message, "int_parsing");
+            return default;
+        };
+        match least {
+            Some(least) if number < least => {
+                let message = format!("Input should be greater than or equal to {least}");
+                self.faults.add(&["query", name], message, "greater_than_equal");
+                default
+            }
+            _ => number,
+        }
+    }
+
+    /// Yes or no.
+    pub(crate) fn flag(&mut self, name: &str, default: bool) -> bool {
+        let Some(text) = self.given.get(name) else { return default };
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "y" | "on" | "t" => true,
+            "false" | "0" | "no" | "n" | "off" | "f" => false,
+            _ => {
+                let message = "Input should be a valid boolean, unable to interpret input";
+                self.faults.add(&["query", name], message, "bool_parsing");
+                default
+            }
+        }
+    }
+
+    /// One of several words.
+    pub(crate) fn word<T>(
+        &mut self,
+        name: &str,
+        read: impl Fn(&str) -> Option<T>,
+        words: &str,
+    ) -> Option<T> {
+        let text = self.given.get(name)?;
+        let word = read(text);
+        if word.is_none() {
+            self.faults.add(&["query", name], format!("Input should be {words}"), "enum");
+        }
+        word
+    }
+
+    pub(crate) fn check(self) -> Result<(), Problem> {
+        self.faults.check()
+    }
+}
+
+/// A whole number as people write it: `20`, `-1`, `+3`, ` 4 `, `5.0`; far too large ones are clamped.
+fn integer(text: &str) -> Option<i128> {
+    let text = text.trim();
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    if fraction.is_empty() || !fraction.bytes().all(|byte| byte == b'0') {
+        return None;
+    }
+    let digits = whole.strip_prefix(['+', '-']).unwrap_or(whole);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let clamped = if whole.starts_with('-') { i128::MIN } else { i128::MAX };
+    Some(whole.parse().unwrap_or(clamped))
+}
+
+/// A request's body: a JSON object. `None` if there is no body.
+pub(crate) fn object(body: &[u8], is_json: bool) -> Result<Option<Fields>, Problem> {
+    if body.is_empty() {
+        return Ok(None);
+    }
+    let Ok(text) = std::str::from_utf8(body) else {
+        let message = "There was an error parsing the body";
+        return Err(Problem::short(Code::InvalidArgument, message));
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // A body that nobody can read would come back in every context.
+    if is_json && is_deep(text) {
+        let message = "There was an error parsing the body";
+        return Err(Problem::short(Code::InvalidArgument, message));
+    }
+    let mut faults = Faults::default();
+    if is_json {
+        match serde_json::from_str::<&RawValue>(text) {
+            Ok(value) if value.get().starts_with('{') => match fields(value) {
+                Ok(fields) => return Ok(Some(fields)),
+                Err(error) => faults.add(&["body"], error.to_string(), "json_invalid"),
+            },
+            Ok(_) => not_an_object(&mut faults, &["body"]),
+            Err(error) => {
+                let at = match error.classify() {
+                    Category::Eof => text.chars().count(),
+                    _ => offset(text, error.line(), error.column()),
+                };
+                let at = at.to_string();
+                faults.add(&["body", &at], "JSON decode error", "json_invalid");
+            }
+        }
+    } else {
+        not_an_object(&mut faults, &["body"]);
+    }
+    Err(faults.into_problem())
+}
+
+/// Whether values are nested deeper than clients' parsers go.
+fn is_deep(json: &str) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in json.bytes() {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            return true;
+        }
+    }
+    false
+}
+
+/// The fields of a value that is an object.
+pub(crate) fn fields(value: &RawValue) -> Result<Fields, serde_json::Error> {
+    serde_json::from_str(value.get())
+}
+
+pub(crate) fn not_an_object(faults: &mut Faults, at: &[&str]) {
+    let message = "Input should be a valid dictionary or object to extract fields from";
+    faults.add(at, message, "model_attributes_type");
+}
+
+/// Where a line and a column are, in characters from the beginning.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(line.saturating_sub(1))
+        .map(|line| line.chars().count())
+        .sum();
+    before + column.saturating_sub(1)
+}
+
+/// A field that is a string, or `null`, or not there.
+pub(crate) fn string(
+    fields: &Fields,
+    name: &str,
+    at: &[&str],
+    faults: &mut Faults,
+) -> Option<String> {
+    let value = fields.get(name).filter(|value| value.get() != "null")?;
+    if let Ok(text) = serde_json::from_str(value.get()) {
+        return Some(text);
+    }
+    let place = [at, &[name]].concat();
+    if value.get().starts_with('"') {
+        let message = "Input should be text without unpaired surrogates";
+        faults.add(&place, message, "string_unicode");
+    } else {
+        faults.add(&place, "Input should be a valid string", "string_type");
+    }
+    None
+}
+
+/// A field that is an object, or `null`, or not there.
+pub(crate) fn dictionary(
+    fields: &Fields,
+    name: &str,
+    at: &[&str],
+    faults: &mut Faults,
+) -> Option<Box<RawValue>> {
+    let value = fields.get(name).filter(|value| value.get() != "null")?;
+    if value.get().starts_with('{') {
+        return Some(value.clone());
+    }
+    faults.add(&[at, &[name]].concat(), "Input should be a valid dictionary", "dict_type");
+    None
+}
+
+/// A field that is a list, or `null`, or not there.
+pub(crate) fn list(
+    fields: &Fields,
+    name: &str,
+    at: &[&str],
+    faults: &mut Faults,
+) -> Option<Vec<Box<RawValue>>> {
+    let value = fields.get(name).filter(|value| value.get() != "null")?;
+    let list = serde_json::from_str(value.get()).ok();
+    if list.is_none() {
+        faults.add(&[at, &[name]].concat(), "Input should be a valid list", "list_type");
+    }
+    list
+}
+
+/// The field that asks for telemetry: yes, no, or a choice. There is none, whatever is asked.
+pub(crate) fn telemetry(fields: &Fields, at: &[&str], faults: &mut Faults) {
+    let Some(value) = fields.get("telemetry").map(|value| value.get()) else { return };
+    if matches!(value, "true" | "false") || value.starts_with('{') {
+        return;
+    }
+    let message = "Input should be a valid boolean, unable to interpret input";
+    faults.add(&[at, &["telemetry", "bool"]].concat(), message, "bool_parsing");
+    let message = "Input should be a valid dictionary";
+    faults.add(&[at, &["telemetry", "dict[str,bool]"]].concat(), message, "dict_type");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        let most = i128::MAX;
+        for (text, number) in [
+            ("20", Some(20)),
+            (" -1 ", Some(-1)),
+            ("+3", Some(3)),
+            ("5.0", Some(5)),
+            ("007", Some(7)),
+            ("99999999999999999999999999999999999999999999", Some(most)),
+            ("-99999999999999999999999999999999999999999999", Some(i128::MIN)),
+            ("", None),
+            ("1.5", None),
+            ("1.", None),
+            ("1e3", None),
+            ("0x10", None),
+            ("-", None),
+            ("abc", None),
+        ] {
+            assert_eq!(integer(text), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let mut query = Query::parse(Some("limit=0&include_metadata=maybe"));
+        query.required("q");
+        query.integer("limit", 20, Some(1));
+        query.flag("include_metadata", true);
+        let problem = query.check().unwrap_err();
+        assert_eq!(problem.message, "Invalid request parameters: query.q: Field required");
+        assert_eq!(problem.details.unwrap()["validation_errors"][1]["type"], "greater_than_equal");
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_refused() {
+        let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+        assert!(object(nested(MAX_DEPTH - 1).as_bytes(), true).is_ok());
+        let problem = object(nested(MAX_DEPTH).as_bytes(), true).unwrap_err();
+        assert_eq!(problem.message, "There was an error parsing the body");
+        // Brackets in a text are text.
+        let text = format!(r#"{{"a":"{}\\","b":"\"["}}"#, "[".repeat(1000));
+        assert!(object(text.as_bytes(), true).is_ok());
+    }
+
+    #[track_caller]
+    fn refused(body: &str, message: &str) {
+        let problem = object(body.as_bytes(), true).unwrap_err();
+        assert_eq!(problem.message, format!("Invalid request parameters: {message}"));
+    }
+
+    #[test]
+    fn a_body_is_an_object() {
+        assert!(object(b"", true).unwrap().is_none());
+        assert_eq!(object(br#" {"a":1,"a":1.10} "#, true).unwrap().unwrap()["a"].get(), "1.10");
+        let form = "body: Input should be a valid dictionary or object to extract fields from";
+        refused("[]", form);
+        refused("null", form);
+        refused("{", "body.1: JSON decode error");
+        refused("{}\n{", "body.3: JSON decode error");
+        assert!(object("\u{feff}{}".as_bytes(), true).is_ok());
+        assert!(object(b"{}", false).is_err());
+        assert!(object(b"{\"a\":\"\xff\"}", true).is_err());
+    }
+}
