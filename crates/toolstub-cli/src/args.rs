@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -63,6 +64,10 @@ pub(crate) enum Command {
     Gc(Gc),
     /// Count what is stored, and what it keeps out of the context.
     Stats,
+    /// Serve the retrieval tools to an MCP client over standard input and output.
+    Mcp(Mcp),
+    /// Stand in front of an MCP server, and put what is too long of its results out of the context.
+    Proxy(Proxy),
     /// Serve sessions, messages and results over HTTP.
     Serve(Serve),
     /// Try out the store and say what it guarantees.
@@ -295,6 +300,73 @@ pub(crate) struct Gc {
     /// Only say what would be removed.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Mcp {
+    #[command(flatten)]
+    pub(crate) offered: Offered,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Proxy {
+    /// A text of more characters leaves a stub [default: 20000]
+    #[arg(long, value_name = "CHARS")]
+    pub(crate) threshold: Option<u64>,
+    /// When the retrieval tools are offered beside those of the server: unless it has tools of these
+    /// names, always, or never.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) inject: Inject,
+    /// What becomes of structured content: too much of it goes out, it stays, or long texts in it leave
+    /// stubs where they stand.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) structured: Structured,
+    #[command(flatten)]
+    pub(crate) offered: Offered,
+    /// A header for a server at a URL; ${VARIABLE} in it stands for a variable of the environment.
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// The command that starts the server, with its arguments, or the URL at which it is.
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND|URL"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Inject {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Structured {
+    #[default]
+    Strip,
+    Keep,
+    Shrink,
+}
+
+/// How the retrieval tools are offered to a model.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Offered {
+    /// What stands before the retrieval tools' names [default: openviking_]
+    #[arg(long, value_name = "PREFIX", value_parser = tool_prefix)]
+    pub(crate) tool_prefix: Option<String>,
+    /// The longest answer of a retrieval tool [default: 19000]
+    #[arg(long, value_name = "CHARS")]
+    pub(crate) max_read_chars: Option<u64>,
+}
+
+/// Takes a header as it is written in a request.
+fn header(given: &str) -> Result<(String, String), String> {
+    let (name, value) = given.split_once(':').ok_or("a name, a colon and a value are wanted")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// Reads a duration: a number and one of `s m h d`.

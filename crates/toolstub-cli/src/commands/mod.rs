@@ -3,6 +3,8 @@
 mod doctor;
 mod gc;
 mod list;
+mod mcp;
+mod proxy;
 mod purge;
 mod put;
 mod read;
@@ -29,6 +31,8 @@ pub(crate) enum Outcome {
     Nothing,
     /// The store is damaged or does not do what it must.
     Damaged,
+    /// Another program ended with this code.
+    Code(u8),
 }
 
 impl From<Outcome> for ExitCode {
@@ -37,6 +41,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Done => Self::SUCCESS,
             Outcome::Nothing => Self::from(NOT_FOUND),
             Outcome::Damaged => Self::from(STORAGE),
+            Outcome::Code(code) => Self::from(code),
         }
     }
 }
@@ -55,6 +60,8 @@ pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
         Command::Verify(args) => verify::run(args, &context),
         Command::Gc(args) => gc::run(&args, &context),
         Command::Stats => stats::run(&context),
+        Command::Mcp(args) => mcp::run(&args, &context),
+        Command::Proxy(args) => proxy::run(args, &context),
         Command::Serve(args) => serve::run(&args, &context),
         Command::Doctor => doctor::run(&context),
     }

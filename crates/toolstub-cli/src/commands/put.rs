@@ -94,7 +94,7 @@ async fn pass_through(
     Ok(Outcome::Done)
 }
 
-fn now() -> Result<String, Failure> {
+pub(super) fn now() -> Result<String, Failure> {
     let now = OffsetDateTime::now_utc().replace_nanosecond(0).map_err(Failure::storage)?;
     now.format(&Rfc3339).context("the clock shows no usable time").map_err(Failure::storage)
 }

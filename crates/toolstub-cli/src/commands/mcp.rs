@@ -1,0 +1,66 @@
+//! `toolstub mcp`: the retrieval tools as an MCP server over standard input and output.
+
+use std::future::Future;
+use std::io;
+
+use anyhow::anyhow;
+use toolstub_mcp::Tools;
+use toolstub_session::Config;
+
+use super::Outcome;
+use crate::args::{Mcp, Offered};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::interrupt;
+
+pub(crate) fn run(args: &Mcp, context: &Context) -> Result<Outcome, Failure> {
+    log_to_stderr();
+    let config = config(&args.offered, context);
+    let tools = Tools::new(context.open()?, context.session()?, &config);
+    with_streams(async {
+        let (input, output) = toolstub_mcp::standard_streams();
+        tokio::select! {
+            served = toolstub_mcp::serve(tools, input, output) => served.map_err(Failure::storage)?,
+            () = interrupt::signalled() => return Err(Failure::storage(anyhow!("interrupted"))),
+        }
+        Ok(Outcome::Done)
+    })
+}
+
+/// How a session behaves whose tools are offered so.
+pub(super) fn config(offered: &Offered, context: &Context) -> Config {
+    let mut config = context.config.of_sessions();
+    if let Some(prefix) = &offered.tool_prefix {
+        config.tool_prefix.clone_from(prefix);
+    }
+    if let Some(max) = offered.max_read_chars {
+        config.max_read_chars = max;
+    }
+    config
+}
+
+/// Runs what reads standard input. A read that is under way then is not waited for: nobody may ever
+/// write again.
+pub(super) fn with_streams<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::storage(anyhow::Error::new(error)))?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    done
+}
+
+/// Warnings go to standard error: standard output is the protocol's.
+pub(super) fn log_to_stderr() {
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::WARN)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .without_time()
+        .finish();
+    // Whoever has one already has asked for it.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}

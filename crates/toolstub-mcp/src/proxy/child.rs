@@ -1,0 +1,231 @@
+//! A server that is a program: it is started, talked to over its standard streams, and ended.
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::process::{Child, Command};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::frames::{Frames, Sink};
+use super::{Proxy, pump};
+use crate::McpError;
+
+/// How long a server has to end by itself once nothing more is to be said to it.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long it has once it is told to.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long what a server has said is waited for once it has ended.
+const REST: Duration = Duration::from_secs(10);
+/// How long its stream may stay open then: others may hold it who say nothing.
+const HELD: Duration = Duration::from_secs(2);
+
+/// A program that is an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamCommand {
+    /// The program.
+    pub program: OsString,
+    /// What it is given.
+    pub arguments: Vec<OsString>,
+}
+
+/// How a proxy ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// The client went away, and the server was ended.
+    Client,
+    /// The server ended first, with this code: 128 and the signal's number where one ended it.
+    Upstream(u8),
+    /// It was told to stop, and the server was ended.
+    Stopped,
+}
+
+impl Proxy {
+    /// Runs between a client and a program until one of them ends, or until `stop` does.
+    ///
+    /// The program's errors go where this process's go.
+    pub async fn run_command<R, W>(
+        self,
+        command: &UpstreamCommand,
+        input: R,
+        output: W,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Exit, McpError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let mut child = start(command)?;
+        let streams = child.stdin.take().zip(child.stdout.take());
+        let (stdin, stdout) = streams.ok_or_else(|| McpError::Stream {
+            what: "talk to the MCP server",
+            source: io::ErrorKind::BrokenPipe.into(),
+        })?;
+        let (proxy, client) = (Arc::new(self), Sink::new(output));
+        let (upstream, hang_up) = (Sink::new(stdin), Arc::new(Notify::new()));
+        let mut said = tokio::spawn(pump::to_upstream(
+            Arc::clone(&proxy),
+            Frames::new(input),
+            upstream.clone(),
+            client.clone(),
+        ));
+        let mut heard = tokio::spawn(pump::to_client(
+            Arc::clone(&proxy),
+            Frames::new(stdout),
+            client.clone(),
+            Arc::clone(&hang_up),
+        ));
+
+        let mut stop = pin!(stop);
+        let exit = tokio::select! {
+            // Where both have ended, it was the client that went first.
+            biased;
+            _ = &mut said => {
+                tokio::select! {
+                    _ = end(&mut child, PATIENCE) => {}
+                    () = &mut stop => drop(end(&mut child, Duration::ZERO).await),
+                }
+                Exit::Client
+            }
+            status = child.wait() => Exit::Upstream(code(status.ok())),
+            heard = &mut heard => {
+                said.abort();
+                upstream.close().await;
+                let status = end(&mut child, PATIENCE).await;
+                match heard {
+                    // It is the client that does not listen any more.
+                    Ok(Err(_)) => Exit::Client,
+                    _ => Exit::Upstream(code(status)),
+                }
+            }
+            () = &mut stop => {
+                end(&mut child, Duration::ZERO).await;
+                Exit::Stopped
+            }
+        };
+        said.abort();
+        finish(heard, &hang_up).await;
+        if let Exit::Upstream(code) = exit {
+            let reason = format!("the MCP server ended with code {code} before it answered");
+            proxy.tell_given_up(&reason, &client).await;
+        }
+        client.close().await;
+        Ok(exit)
+    }
+
+    /// Runs between a client and a server whose streams are at hand, until both have said all.
+    pub async fn run_streams<R, W, S, U>(
+        self,
+        (input, output): (R, W),
+        (stdout, stdin): (S, U),
+    ) -> Result<(), McpError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+        S: AsyncRead + Send + Unpin + 'static,
+        U: AsyncWrite + Send + Unpin + 'static,
+    {
+        let (proxy, client) = (Arc::new(self), Sink::new(output));
+        let upstream = Sink::new(stdin);
+        let said =
+            pump::to_upstream(Arc::clone(&proxy), Frames::new(input), upstream, client.clone());
+        let said = tokio::spawn(said);
+        let never = Arc::new(Notify::new());
+        let heard =
+            pump::to_client(Arc::clone(&proxy), Frames::new(stdout), client.clone(), never).await;
+        said.abort();
+        proxy.tell_given_up("the MCP server ended before it answered", &client).await;
+        client.close().await;
+        heard
+            .map_err(|source| McpError::Stream { what: "pass on what the MCP server says", source })
+    }
+
+    /// Tells the client what it will get no answer to.
+    async fn tell_given_up<W: AsyncWrite + Unpin>(&self, reason: &str, client: &Sink<W>) {
+        for error in self.give_up(reason) {
+            // A client that has gone away wants no answer.
+            let _ = client.write(error.as_bytes()).await;
+        }
+    }
+}
+
+fn start(command: &UpstreamCommand) -> Result<Child, McpError> {
+    let mut builder = Command::new(&command.program);
+    builder
+        .args(&command.arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true);
+    // A group of its own, so that what the program has started can be ended with it.
+    #[cfg(unix)]
+    builder.process_group(0);
+    builder.spawn().map_err(|source| McpError::Start {
+        command: command.program.to_string_lossy().into_owned(),
+        source,
+    })
+}
+
+/// Waits until what the server has said is passed on.
+async fn finish(mut heard: JoinHandle<io::Result<()>>, hang_up: &Notify) {
+    if heard.is_finished() || timeout(HELD, &mut heard).await.is_ok() {
+        return;
+    }
+    hang_up.notify_one();
+    let _ = timeout(REST, &mut heard).await;
+    heard.abort();
+}
+
+/// Ends a program: by itself if it does so in time, or it is told to, or made to.
+async fn end(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    if let Ok(status) = timeout(patience, child.wait()).await {
+        return status.ok();
+    }
+    signal(child, false);
+    if let Ok(status) = timeout(GRACE, child.wait()).await {
+        return status.ok();
+    }
+    signal(child, true);
+    let _ = child.start_kill();
+    timeout(GRACE, child.wait()).await.ok()?.ok()
+}
+
+/// Tells a program, and what it has started, to end; or ends it.
+#[cfg(unix)]
+fn signal(child: &Child, at_once: bool) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+
+    let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    if let Some(pid) = pid {
+        let signal = if at_once { Signal::KILL } else { Signal::TERM };
+        // One that has ended meanwhile needs no signal.
+        let _ = kill_process_group(pid, signal);
+    }
+}
+
+/// Programs are ended by the system's own means alone.
+#[cfg(not(unix))]
+fn signal(_: &Child, _: bool) {}
+
+/// The code with which a program ended, as a shell tells it.
+fn code(status: Option<ExitStatus>) -> u8 {
+    let Some(status) = status else { return 1 };
+    if let Some(code) = status.code() {
+        return u8::try_from(code & 0xff).unwrap_or(1);
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+        if let Some(signal) = status.signal() {
+            return u8::try_from(128 + signal).unwrap_or(1);
+        }
+    }
+    1
+}

@@ -1,0 +1,155 @@
+//! What a client says: passed on, but for calls of the tools that are answered here.
+
+use serde_json::Value;
+
+use super::asked::{Kind, Request};
+use super::message::{Frame, Message, id};
+use super::{Asked, Inject, Proxy};
+use crate::Tool;
+
+/// What becomes of a client's frame.
+#[derive(Debug)]
+pub(super) struct FromClient {
+    pub(super) forward: Forward,
+    pub(super) answers: Vec<Local>,
+    /// The answers belong into one frame.
+    pub(super) is_batch: bool,
+}
+
+impl FromClient {
+    pub(super) fn unchanged() -> Self {
+        Self { forward: Forward::Unchanged, answers: Vec::new(), is_batch: false }
+    }
+}
+
+/// What the server gets.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Forward {
+    /// The frame as it is.
+    Unchanged,
+    /// What is left of it.
+    Text(String),
+    Nothing,
+}
+
+/// A request that is answered here.
+#[derive(Debug)]
+pub(super) struct Local {
+    raw_id: String,
+    is_modern: bool,
+    wanted: Wanted,
+}
+
+#[derive(Debug)]
+enum Wanted {
+    Tools,
+    Call(Tool, Value),
+}
+
+impl Proxy {
+    /// Takes note of what a client asks, and says what is to become of it.
+    pub(super) fn from_client(&self, text: &str) -> FromClient {
+        let Some(frame) = Frame::parse(text) else { return FromClient::unchanged() };
+        let mut asked = self.asked();
+        let (mut answers, mut rest) = (Vec::new(), Vec::new());
+        for message in &frame.messages {
+            match self.local(message, &asked) {
+                Some(local) => answers.push(local),
+                None => {
+                    note(message, &mut asked);
+                    rest.push(message.raw());
+                }
+            }
+        }
+        let forward = match (answers.is_empty(), rest.is_empty()) {
+            (true, _) => Forward::Unchanged,
+            (false, true) => Forward::Nothing,
+            (false, false) => Forward::Text(format!("[{}]", rest.join(","))),
+        };
+        FromClient { forward, answers, is_batch: frame.is_batch }
+    }
+
+    /// The request that a message is, if it is answered here.
+    fn local(&self, message: &Message<'_>, asked: &Asked) -> Option<Local> {
+        let raw_id = message.raw_id()?.to_owned();
+        let wanted = match message.method.as_deref()? {
+            "tools/list" if asked.upstream_has_no_tools && self.options.inject != Inject::Never => {
+                Wanted::Tools
+            }
+            "tools/call" => {
+                let params = message.object("params")?;
+                let tool = self.own(&params.text("name")?, asked)?;
+                let arguments = params.given("arguments").unwrap_or("null");
+                Wanted::Call(tool, serde_json::from_str(arguments).unwrap_or(Value::Bool(false)))
+            }
+            _ => return None,
+        };
+        Some(Local { raw_id, is_modern: message.version().is_some(), wanted })
+    }
+
+    /// The answer to what is answered here.
+    pub(super) async fn answer(&self, local: &Local) -> String {
+        let result = match &local.wanted {
+            Wanted::Tools => self.own_list(local.is_modern),
+            Wanted::Call(tool, arguments) => {
+                let mut result = self.tools.call(*tool, arguments).await.to_result();
+                if local.is_modern {
+                    result["resultType"] = Value::from("complete");
+                }
+                result.to_string()
+            }
+        };
+        response(&local.raw_id, &result)
+    }
+
+    /// A list of our tools alone.
+    pub(super) fn own_list(&self, is_modern: bool) -> String {
+        let modern = r#""resultType":"complete","ttlMs":0,"cacheScope":"private","#;
+        let modern = if is_modern { modern } else { "" };
+        format!(r#"{{{modern}"tools":[{}]}}"#, self.definitions)
+    }
+
+    /// Errors for all that the server has not answered, now that it never will.
+    pub(super) fn give_up(&self, reason: &str) -> Vec<String> {
+        self.asked().give_up().iter().map(|raw_id| error(raw_id, reason)).collect()
+    }
+}
+
+/// A response with a result.
+pub(super) fn response(raw_id: &str, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{raw_id},"result":{result}}}"#)
+}
+
+/// A response that says that there will be none.
+pub(super) fn error(raw_id: &str, reason: &str) -> String {
+    let message = Value::from(reason);
+    format!(r#"{{"jsonrpc":"2.0","id":{raw_id},"error":{{"code":-32000,"message":{message}}}}}"#)
+}
+
+/// Remembers a request that goes to the server; forgets one that is called off.
+fn note(message: &Message<'_>, asked: &mut Asked) {
+    let Some(method) = message.method.as_deref() else { return };
+    let params = message.object("params");
+    let text = |name| params.as_ref().and_then(|params| params.text(name)).unwrap_or_default();
+    if method == "notifications/cancelled" {
+        let called_off = params.as_ref().and_then(|params| id(params.given("requestId")?));
+        if let Some(called_off) = called_off {
+            asked.answered(&called_off);
+        }
+        return;
+    }
+    let Some((id, raw_id)) = message.id().zip(message.raw_id()) else { return };
+    let kind = match method {
+        "initialize" | "server/discover" => Kind::Capabilities,
+        "tools/list" => {
+            let cursor = params.as_ref().and_then(|params| params.given("cursor"));
+            Kind::Tools { is_first: cursor.is_none() }
+        }
+        "tools/call" => Kind::Call { tool: text("name") },
+        "tasks/result" => Kind::TaskResult { task: text("taskId") },
+        "tasks/get" => Kind::TaskState { task: text("taskId") },
+        _ => Kind::Other,
+    };
+    let is_modern = message.version().is_some();
+    asked.ask(id, Request { raw_id: raw_id.to_owned(), kind, is_modern });
+}

@@ -1,0 +1,170 @@
+//! A tool's result: what of it is too long leaves a stub.
+//!
+//! Where anything fails, the result stays as it is: a server that works must not stop working because
+//! a store does not.
+
+use bytes::Bytes;
+use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn};
+
+use super::splice::{Object, Patches, items};
+use super::structured::{long_texts, says_again};
+use super::{Proxy, Structured};
+use crate::Tool;
+
+const STRUCTURED: &str = "structuredContent";
+const JSON: &str = "application/json";
+
+impl Proxy {
+    /// Whether a result can be too long for all that is known without reading it. What a retrieval tool
+    /// returned, whosever it is, is never put out again.
+    pub(super) fn may_be_long(&self, result: &str, tool: &str) -> bool {
+        // No text takes more characters than it has bytes.
+        let is_long = result.len() as u64 > self.session.config().threshold_chars;
+        is_long && Tool::ALL.iter().all(|retrieval| !tool.ends_with(retrieval.base_name()))
+    }
+
+    /// The result with stubs in it; `None` if it stays as it is.
+    pub(super) async fn shrink(&self, result: &str, tool: &str) -> Option<String> {
+        let fields = Object::parse(result)?;
+        // One that is not final asks for input or names a task.
+        if fields.given("resultType").is_some() && !fields.is("resultType", "complete") {
+            return None;
+        }
+        // There is no id of a call that would outlive a connection. With the tool's name in its place, the
+        // same content of the same tool is stored once, and has the same stub each time.
+        let call = Call { id: tool.to_owned(), name: tool.to_owned(), input: None };
+        let context = Context { call: call.clone(), ..Context::default() };
+        let (changed, outcomes) =
+            match self.session.externalize_json(Shape::Mcp, result, &context).await {
+                Ok(changed) => {
+                    let outcomes: Vec<_> = changed.outcomes().cloned().collect();
+                    (changed.messages, outcomes)
+                }
+                Err(error) => {
+                    tracing::warn!(tool, %error, "a result stays as it is");
+                    return None;
+                }
+            };
+        let is_changed = outcomes.iter().any(|outcome| outcome.replacement().is_some());
+        let with = match fields.given(STRUCTURED) {
+            Some(structured) => match self.options.structured {
+                Structured::Strip => {
+                    self.strip(&fields, structured, &changed, &outcomes, &call).await
+                }
+                Structured::Shrink => self.shorten(structured, &changed, &call).await,
+                Structured::Keep => None,
+            },
+            None => None,
+        };
+        with.or_else(|| is_changed.then_some(changed))
+    }
+
+    /// Takes out structured content that is too long, or that says again what has left a stub.
+    async fn strip(
+        &self,
+        fields: &Object<'_>,
+        structured: &str,
+        changed: &str,
+        outcomes: &[Outcome],
+        call: &Call,
+    ) -> Option<String> {
+        let chars = toolstub_core::utf8::count_chars(structured.as_bytes());
+        let is_long = chars > self.session.config().threshold_chars;
+        let said = texts(fields).iter().position(|text| says_again(structured, text));
+        let is_out = said.is_some_and(|at| {
+            outcomes.get(at).is_some_and(|outcome| outcome.replacement().is_some())
+        });
+        if is_out || (is_long && said.is_some()) {
+            return without_structured(changed);
+        }
+        if !is_long {
+            return None;
+        }
+        let content = Bytes::copy_from_slice(structured.as_bytes());
+        let stubs = self.stubs(vec![(content, Some(JSON.to_owned()))], call).await?;
+        let stub = stubs.into_iter().next().flatten()?;
+        with_block(&without_structured(changed)?, &stub)
+    }
+
+    /// Puts stubs in the place of long texts in structured content.
+    async fn shorten(&self, structured: &str, changed: &str, call: &Call) -> Option<String> {
+        let found = long_texts(structured, self.session.config().threshold_chars);
+        if found.is_empty() {
+            return None;
+        }
+        let (places, contents): (Vec<_>, Vec<_>) =
+            found.into_iter().map(|(at, text)| (at, (Bytes::from(text), None))).unzip();
+        let stubs = self.stubs(contents, call).await?;
+        let mut patches = Patches::new(structured);
+        for (at, stub) in places.into_iter().zip(stubs) {
+            if let Some(stub) = stub {
+                patches.replace(&structured[at], serde_json::Value::from(stub).to_string());
+            }
+        }
+        let shortened = patches.apply()?;
+        let mut patches = Patches::new(changed);
+        patches.replace(Object::parse(changed)?.given(STRUCTURED)?, shortened);
+        patches.apply()
+    }
+
+    /// The stubs of contents that are judged together; `None` where one stays, or where all do.
+    async fn stubs(
+        &self,
+        contents: Vec<(Bytes, Option<String>)>,
+        call: &Call,
+    ) -> Option<Vec<Option<String>>> {
+        let result = |(content, mime_type)| ToolResult {
+            call: call.clone(),
+            content,
+            mime_type,
+            standing: Standing::Raw,
+        };
+        let turn = Turn { results: contents.into_iter().map(result).collect(), ..Turn::default() };
+        match self.session.externalize(&turn).await {
+            Ok(done) => {
+                let stub = |outcome: &Outcome| Some(outcome.replacement()?.stub.clone());
+                Some(done.outcomes.iter().map(stub).collect())
+            }
+            Err(error) => {
+                tracing::warn!(tool = call.name, %error, "structured content stays as it is");
+                None
+            }
+        }
+    }
+}
+
+/// The texts of a result's blocks, in the order in which the session takes them.
+fn texts(result: &Object<'_>) -> Vec<String> {
+    let mut texts = Vec::new();
+    for block in result.get("content").and_then(items).unwrap_or_default() {
+        let Some(block) = Object::parse(block) else { continue };
+        let text = match block.text("type").as_deref() {
+            Some("text") => block.text("text"),
+            Some("resource") => block.object("resource").and_then(|resource| resource.text("text")),
+            _ => None,
+        };
+        texts.extend(text);
+    }
+    texts
+}
+
+fn without_structured(result: &str) -> Option<String> {
+    let mut patches = Patches::new(result);
+    patches.remove(&Object::parse(result)?, STRUCTURED);
+    patches.apply()
+}
+
+/// The result with one more block of text.
+fn with_block(result: &str, text: &str) -> Option<String> {
+    let block = format!(r#"{{"type":"text","text":{}}}"#, serde_json::Value::from(text));
+    let fields = Object::parse(result)?;
+    let mut patches = Patches::new(result);
+    match fields.get("content") {
+        Some(content) => match items(content) {
+            Some(blocks) => patches.append(content, &blocks, &block),
+            None => patches.replace(content, format!("[{block}]")),
+        },
+        None => patches.insert(&fields, "content", &format!("[{block}]")),
+    }
+    patches.apply()
+}

@@ -1,0 +1,251 @@
+//! JSON as it stands in a frame: read without a tree, changed without touching the rest.
+//!
+//! Servers write numbers, escapes and fields that nobody here knows. What is not to be changed is not
+//! even read: values are slices of the frame, and a change replaces slices.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The fields of an object, in order, as slices of its text.
+#[derive(Debug)]
+pub(super) struct Object<'a> {
+    raw: &'a str,
+    fields: Vec<(String, &'a str)>,
+}
+
+impl<'a> Object<'a> {
+    /// Reads a text that is one object; `None` for any other.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let raw = text.trim_matches([' ', '\t', '\r', '\n']);
+        if !raw.starts_with('{') {
+            return None;
+        }
+        let Fields(fields) = serde_json::from_str(raw).ok()?;
+        Some(Self { raw, fields })
+    }
+
+    pub(super) fn raw(&self) -> &'a str {
+        self.raw
+    }
+
+    /// The value of a field; where a name stands twice, the last, as parsers have it.
+    pub(super) fn get(&self, name: &str) -> Option<&'a str> {
+        self.fields.iter().rev().find(|(field, _)| field == name).map(|(_, value)| *value)
+    }
+
+    /// The value of a field, unless it is null.
+    pub(super) fn given(&self, name: &str) -> Option<&'a str> {
+        self.get(name).filter(|value| *value != "null")
+    }
+
+    pub(super) fn object(&self, name: &str) -> Option<Object<'a>> {
+        Object::parse(self.get(name)?)
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        text(self.get(name)?)
+    }
+
+    pub(super) fn is(&self, name: &str, word: &str) -> bool {
+        self.text(name).is_some_and(|text| text == word)
+    }
+
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.fields.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+
+    /// The value of the only field.
+    pub(super) fn only(&self) -> Option<&'a str> {
+        match self.fields.as_slice() {
+            [(_, value)] => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// The items of an array, as slices of its text; `None` of any other value.
+pub(super) fn items(raw: &str) -> Option<Vec<&str>> {
+    if !raw.starts_with('[') {
+        return None;
+    }
+    let items: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
+    Some(items.into_iter().map(RawValue::get).collect())
+}
+
+/// The string that a value is.
+pub(super) fn text(raw: &str) -> Option<String> {
+    raw.starts_with('"').then(|| serde_json::from_str(raw).ok()).flatten()
+}
+
+/// Where a slice stands in the text that it is one of.
+pub(super) fn span(text: &str, slice: &str) -> Range<usize> {
+    let start = (slice.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    start..start + slice.len()
+}
+
+/// Changes of a text, each of a part that no other touches.
+#[derive(Debug)]
+pub(super) struct Patches<'a> {
+    text: &'a str,
+    patches: Vec<(Range<usize>, String)>,
+}
+
+impl<'a> Patches<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, patches: Vec::new() }
+    }
+
+    pub(super) fn replace(&mut self, slice: &str, with: String) {
+        self.patches.push((span(self.text, slice), with));
+    }
+
+    /// Takes a field out of an object, each time that it stands there.
+    pub(super) fn remove(&mut self, object: &Object<'a>, name: &str) {
+        // Between one value and the next stand white space, a comma, the name and a colon.
+        let mut from = span(self.text, object.raw).start + 1;
+        let mut places = Vec::with_capacity(object.fields.len());
+        for (field, value) in &object.fields {
+            let value = span(self.text, value);
+            let start = from + self.text[from..value.start].find('"').unwrap_or(0);
+            places.push((field == name, start..value.end));
+            from = value.end;
+        }
+        // A comma goes with the field behind it; in front of the first that stays, with the one before.
+        let mut kept_before = None;
+        for (index, (removed, place)) in places.iter().enumerate() {
+            if !removed {
+                kept_before = Some(place.end);
+                continue;
+            }
+            let range = match (kept_before, places.get(index + 1)) {
+                (Some(end), _) => {
+                    kept_before = Some(place.end);
+                    end..place.end
+                }
+                (None, Some((_, next))) => place.start..next.start,
+                (None, None) => place.clone(),
+            };
+            self.patches.push((range, String::new()));
+        }
+    }
+
+    /// Adds a field, which the object does not have, behind the others.
+    pub(super) fn insert(&mut self, object: &Object<'a>, name: &str, value: &str) {
+        let (at, comma) = match object.fields.last() {
+            Some((_, last)) => (span(self.text, last).end, ","),
+            None => (span(self.text, object.raw).start + 1, ""),
+        };
+        self.patches.push((at..at, format!("{comma}\"{name}\":{value}")));
+    }
+
+    /// Adds items, written one behind the other, to the end of an array that has these.
+    pub(super) fn append(&mut self, array: &str, items: &[&str], added: &str) {
+        let (at, comma) = match items.last() {
+            Some(last) => (span(self.text, last).end, ","),
+            None => (span(self.text, array).start + 1, ""),
+        };
+        self.patches.push((at..at, format!("{comma}{added}")));
+    }
+
+    /// The text with the changes made; `None` where there are none.
+    pub(super) fn apply(mut self) -> Option<String> {
+        if self.patches.is_empty() {
+            return None;
+        }
+        self.patches.sort_by_key(|(range, _)| range.start);
+        let added: usize = self.patches.iter().map(|(_, with)| with.len()).sum();
+        let taken: usize = self.patches.iter().map(|(range, _)| range.len()).sum();
+        let mut patched =
+            String::with_capacity(self.text.len() + added - taken.min(self.text.len()));
+        let mut at = 0;
+        for (range, with) in self.patches {
+            patched.push_str(&self.text[at..range.start]);
+            patched.push_str(&with);
+            at = range.end;
+        }
+        patched.push_str(&self.text[at..]);
+        Some(patched)
+    }
+}
+
+struct Fields<'a>(Vec<(String, &'a str)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    fields.push((name, value.get()));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[track_caller]
+    fn removes(text: &str, name: &str, expected: &str) {
+        let object = Object::parse(text).unwrap();
+        let mut patches = Patches::new(text);
+        patches.remove(&object, name);
+        assert_eq!(patches.apply().as_deref().unwrap_or(text), expected);
+        serde_json::from_str::<Value>(expected).unwrap();
+    }
+
+    #[test]
+    fn field_goes_with_its_comma() {
+        removes(r#"{"a":1, "b":1.10, "c":3}"#, "a", r#"{"b":1.10, "c":3}"#);
+        removes(r#"{"a":1, "b":1.10, "c":3}"#, "b", r#"{"a":1, "c":3}"#);
+        removes(r#"{"a":1, "b":1.10, "c":3}"#, "c", r#"{"a":1, "b":1.10}"#);
+        removes(r#"{ "a" : 1 }"#, "a", "{  }");
+        removes(r#"{"a":1,"a":2,"b":3,"a":4}"#, "a", r#"{"b":3}"#);
+        removes(r#"{"b":3,"a":1,"a":2}"#, "a", r#"{"b":3}"#);
+        removes(r#"{"a":1,"a":2}"#, "a", "{}");
+        removes(r#"{"b":3}"#, "a", r#"{"b":3}"#);
+    }
+
+    #[test]
+    fn rest_of_a_text_stays_as_it_is() {
+        let text = r#" {"n":123456789012345678901234567890, "list" : [ 1.10 ],"o":{ },"e":[]} "#;
+        let object = Object::parse(text).unwrap();
+        let mut patches = Patches::new(text);
+        let list = object.get("list").unwrap();
+        patches.append(list, &items(list).unwrap(), "2,3");
+        let empty = object.get("e").unwrap();
+        patches.append(empty, &items(empty).unwrap(), "4");
+        patches.insert(&object.object("o").unwrap(), "x", "{}");
+        patches.insert(&object, "y", "5");
+        let expected = r#" {"n":123456789012345678901234567890, "list" : [ 1.10,2,3 ],"o":{"x":{} },"e":[4],"y":5} "#;
+        assert_eq!(patches.apply().unwrap(), expected);
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = format!(r#"{{"a":{}1{},"b":"x"}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(Object::parse(&deep).unwrap().text("b").as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn what_is_no_object_has_no_fields() {
+        for text in ["", "[]", "1", "{", r#"{"a":1} x"#, "null"] {
+            assert!(Object::parse(text).is_none(), "{text}");
+        }
+    }
+}

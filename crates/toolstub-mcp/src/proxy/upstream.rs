@@ -1,0 +1,206 @@
+//! What a server says: passed on, but for what is named in the module above.
+
+use std::ops::Range;
+
+use super::asked::{Kind, Request};
+use super::client::response;
+use super::message::{Frame, Message};
+use super::splice::{Object, Patches, items, span};
+use super::{Asked, Inject, Proxy, Structured, headers};
+
+/// The code of an error that says that there is no such method.
+const METHOD_NOT_FOUND: &str = "-32601";
+
+/// What is to become of a part of a server's frame.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Rewrite {
+    at: Range<usize>,
+    change: Change,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Change {
+    /// It is this.
+    Text(String),
+    /// It is a result of a tool, and may be too long.
+    Result { tool: String },
+}
+
+impl Rewrite {
+    /// Whether it waits for the store.
+    pub(super) fn takes_time(&self) -> bool {
+        matches!(self.change, Change::Result { .. })
+    }
+}
+
+impl Proxy {
+    /// What is to be changed of a server's frame: mostly nothing. Takes note of what is answered.
+    pub(super) fn from_upstream(&self, text: &str) -> Vec<Rewrite> {
+        let Some(frame) = Frame::parse(text) else { return Vec::new() };
+        let mut asked = self.asked();
+        let mut rewrites = Vec::new();
+        for message in &frame.messages {
+            if message.is_response() {
+                let request = message.id().and_then(|id| asked.answered(&id));
+                let Some(request) = request else { continue };
+                rewrites.extend(self.judge(text, message, request, &mut asked));
+            } else if message.method.as_deref() == Some("notifications/tasks")
+                && let Some(params) = message.object("params")
+            {
+                let tool = asked.tool_of(&params.text("taskId").unwrap_or_default());
+                rewrites.extend(self.result(text, params.get("result"), tool));
+            }
+        }
+        rewrites
+    }
+
+    /// The frame with the changes made; `None` if it stays as it is after all.
+    pub(super) async fn rewritten(&self, text: &str, rewrites: Vec<Rewrite>) -> Option<String> {
+        let mut patches = Patches::new(text);
+        for Rewrite { at, change } in rewrites {
+            let slice = &text[at];
+            match change {
+                Change::Text(with) => patches.replace(slice, with),
+                Change::Result { tool } => {
+                    if let Some(with) = self.shrink(slice, &tool).await {
+                        patches.replace(slice, with);
+                    }
+                }
+            }
+        }
+        patches.apply()
+    }
+
+    fn judge(
+        &self,
+        text: &str,
+        message: &Message<'_>,
+        request: Request,
+        asked: &mut Asked,
+    ) -> Option<Rewrite> {
+        let raw = message.field("result");
+        match request.kind {
+            Kind::Capabilities => self.capabilities(text, Object::parse(raw?)?, asked),
+            Kind::Tools { is_first: true } if raw.is_none() => {
+                let is_missing = message.object("error")?.get("code") == Some(METHOD_NOT_FOUND);
+                if !is_missing || self.options.inject == Inject::Never {
+                    return None;
+                }
+                let list = response(&request.raw_id, &self.own_list(request.is_modern));
+                Some(Rewrite { at: span(text, message.raw()), change: Change::Text(list) })
+            }
+            Kind::Tools { is_first } => self.tools(text, &Object::parse(raw?)?, is_first, asked),
+            Kind::Call { tool } => {
+                let result = Object::parse(raw?)?;
+                let task = result.object("task").and_then(|task| task.text("taskId"));
+                match task.or_else(|| result.text("taskId")) {
+                    Some(task) => {
+                        asked.begin_task(task, tool);
+                        None
+                    }
+                    None => self.result(text, raw, tool),
+                }
+            }
+            Kind::TaskResult { task } => self.result(text, raw, asked.tool_of(&task)),
+            Kind::TaskState { task } => {
+                self.result(text, Object::parse(raw?)?.get("result"), asked.tool_of(&task))
+            }
+            Kind::Other => None,
+        }
+    }
+
+    fn result(&self, text: &str, raw: Option<&str>, tool: String) -> Option<Rewrite> {
+        let raw = raw?;
+        self.may_be_long(raw, &tool)
+            .then(|| Rewrite { at: span(text, raw), change: Change::Result { tool } })
+    }
+
+    /// Adds that there are tools.
+    fn capabilities(&self, text: &str, result: Object<'_>, asked: &mut Asked) -> Option<Rewrite> {
+        let capabilities = result.object("capabilities");
+        let has_tools = capabilities.as_ref().is_some_and(|all| all.given("tools").is_some());
+        asked.upstream_has_no_tools = !has_tools;
+        if has_tools || self.options.inject == Inject::Never {
+            return None;
+        }
+        let mut patches = Patches::new(result.raw());
+        match (&capabilities, result.get("capabilities")) {
+            (Some(all), _) => match all.get("tools") {
+                Some(null) => patches.replace(null, "{}".to_owned()),
+                None => patches.insert(all, "tools", "{}"),
+            },
+            (None, Some(null)) => patches.replace(null, r#"{"tools":{}}"#.to_owned()),
+            (None, None) => patches.insert(&result, "capabilities", r#"{"tools":{}}"#),
+        }
+        let with = patches.apply()?;
+        Some(Rewrite { at: span(text, result.raw()), change: Change::Text(with) })
+    }
+
+    /// Adds our tools to the first page, and hides output schemas that results may not fit.
+    fn tools(
+        &self,
+        text: &str,
+        result: &Object<'_>,
+        is_first: bool,
+        asked: &mut Asked,
+    ) -> Option<Rewrite> {
+        let list = result.get("tools")?;
+        let tools = items(list)?;
+        let parsed: Vec<_> = tools.iter().map(|tool| Object::parse(tool)).collect();
+        let is_ours = |tool: &Option<Object<'_>>| {
+            let name = tool.as_ref().and_then(|tool| tool.text("name"));
+            name.is_some_and(|name| self.tools.find(&name).is_some())
+        };
+        for tool in parsed.iter().flatten() {
+            asked.mark(tool.text("name").unwrap_or_default(), headers::marked(tool));
+        }
+        if is_first {
+            asked.upstream_has_them = parsed.iter().any(is_ours);
+        }
+        let injects = match self.options.inject {
+            Inject::Auto => !asked.upstream_has_them,
+            Inject::Always => true,
+            Inject::Never => false,
+        };
+        if injects && parsed.iter().any(is_ours) {
+            return Some(self.without_theirs(text, list, &tools, &parsed, is_first, is_ours));
+        }
+        let mut patches = Patches::new(list);
+        if self.options.structured == Structured::Strip {
+            for tool in parsed.iter().flatten() {
+                patches.remove(tool, "outputSchema");
+            }
+        }
+        if injects && is_first {
+            patches.append(list, &tools, &self.definitions);
+        }
+        let with = patches.apply()?;
+        Some(Rewrite { at: span(text, list), change: Change::Text(with) })
+    }
+
+    /// The list without tools that have our names: two of one name are refused by models.
+    fn without_theirs(
+        &self,
+        text: &str,
+        list: &str,
+        tools: &[&str],
+        parsed: &[Option<Object<'_>>],
+        is_first: bool,
+        is_ours: impl Fn(&Option<Object<'_>>) -> bool,
+    ) -> Rewrite {
+        let mut kept = Vec::new();
+        for (raw, tool) in tools.iter().zip(parsed).filter(|(_, tool)| !is_ours(tool)) {
+            let mut patches = Patches::new(raw);
+            if let Some(tool) = tool
+                && self.options.structured == Structured::Strip
+            {
+                patches.remove(tool, "outputSchema");
+            }
+            kept.push(patches.apply().unwrap_or_else(|| (*raw).to_owned()));
+        }
+        if is_first {
+            kept.push(self.definitions.clone());
+        }
+        Rewrite { at: span(text, list), change: Change::Text(format!("[{}]", kept.join(","))) }
+    }
+}

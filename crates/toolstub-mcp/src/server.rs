@@ -1,0 +1,121 @@
+//! The tools as an MCP server of their own, over standard streams or HTTP.
+//!
+//! Both eras of the protocol are spoken: with a handshake, up to 2025-11-25, and without, from
+//! 2026-07-28 on.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
+    PaginatedRequestParams, ResultType, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::{McpError, Tools};
+
+const INSTRUCTIONS: &str = "Tool results that are too long for the context are kept here whole. \
+    Where a tool result says that it was externalized, its ref leads to the original: search it, \
+    or read the range that you need.";
+
+/// The tools as a server that `rmcp` can run.
+#[derive(Debug, Clone)]
+pub struct ToolServer {
+    tools: Arc<Tools>,
+    definitions: Arc<[rmcp::model::Tool]>,
+}
+
+impl ToolServer {
+    /// A server of the tools.
+    pub fn new(tools: Tools) -> Self {
+        let definition = |definition| serde_json::from_value(definition).ok();
+        let definitions = tools.definitions().into_iter().filter_map(definition).collect();
+        Self { tools: Arc::new(tools), definitions }
+    }
+}
+
+impl ServerHandler for ToolServer {
+    fn get_info(&self) -> ServerConfig {
+        let mut implementation = Implementation::from_build_env();
+        "toolstub".clone_into(&mut implementation.name);
+        env!("CARGO_PKG_VERSION").clone_into(&mut implementation.version);
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut info = ServerConfig::new(capabilities).with_instructions(INSTRUCTIONS);
+        info.server_info = implementation;
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.definitions.to_vec()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.tools.find(&request.name) else {
+            let names: Vec<_> = self.definitions.iter().map(|tool| tool.name.as_ref()).collect();
+            let text = format!("there is no such tool; there are {}", names.join(", "));
+            return Err(ErrorData::invalid_params(text, None));
+        };
+        let arguments = request.arguments.map_or(Value::Null, Value::Object);
+        let answer = self.tools.call(tool, &arguments).await;
+        let mut result: CallToolResult = serde_json::from_value(answer.to_result())
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        // It is taken away again for a client of the earlier era.
+        result.result_type = Some(ResultType::COMPLETE);
+        Ok(result.into())
+    }
+}
+
+/// Serves the tools to one client until it goes away. One that leaves before it said anything is no
+/// failure.
+pub async fn serve<R, W>(tools: Tools, input: R, output: W) -> Result<(), McpError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    match ToolServer::new(tools).serve((input, output)).await {
+        Ok(running) => {
+            running.waiting().await.map_err(|error| McpError::Server(error.to_string()))?;
+            Ok(())
+        }
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(McpError::Server(error.to_string())),
+    }
+}
+
+/// What is served over HTTP: a `tower` service, to be mounted at a path such as `/mcp`.
+pub type HttpService = StreamableHttpService<ToolServer, NeverSessionManager>;
+
+/// The tools over streamable HTTP. Requests stand for themselves: no session is kept between them.
+///
+/// `allowed_hosts` are the values of the `Host` header that are answered, with or without a port; none
+/// given, those of this machine. Others are refused, or a page in a browser could reach the tools by
+/// a name of its own. `None` where whoever mounts the service looks at the header already.
+pub fn http_service(tools: Tools, allowed_hosts: Option<&[String]>) -> HttpService {
+    let mut config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true);
+    config = match allowed_hosts {
+        None => config.disable_allowed_hosts(),
+        Some([]) => config,
+        Some(hosts) => config.with_allowed_hosts(hosts),
+    };
+    let server = ToolServer::new(tools);
+    StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
+}
+
+/// The standard streams of this process, on the system's own terms where they are pipes.
+pub fn standard_streams() -> (impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin) {
+    rmcp::transport::io::stdio_pipes()
+}

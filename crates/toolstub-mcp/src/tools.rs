@@ -1,0 +1,268 @@
+//! The three retrieval tools: read, search and list, as a model calls them.
+//!
+//! Nothing here knows how a call arrives. Arguments are taken as models write them, answers are text
+//! with a last line that says how to go on, and what goes wrong is told as an answer too: a model can
+//! act on it.
+
+mod arguments;
+mod definition;
+mod list;
+mod read;
+mod search;
+
+use serde_json::{Map, Value, json};
+use toolstub_core::{Ref, RefForm, SessionId};
+use toolstub_session::{Config, parse_ref};
+use toolstub_store::{ResultStore, SessionStore, StoreError};
+
+use self::arguments::Arguments;
+
+/// The retrieval tools over a store.
+///
+/// A ref brings its session with it, as far as [`Reach`] allows. A bare result id and a listing are of
+/// the session given here.
+#[derive(Debug, Clone)]
+pub struct Tools {
+    store: ResultStore,
+    session: SessionId,
+    reach: Reach,
+    refs: RefForm,
+    prefix: String,
+    /// The longest answer.
+    max_chars: u64,
+    /// How much a read returns where it is not told.
+    read_chars: u64,
+}
+
+/// Which sessions' results the tools give out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Those of every session whose ref is given: for one who owns the store, and whose refs may be
+    /// those of another process or of an earlier day.
+    #[default]
+    Store,
+    /// Those of one session. A ref of another is answered as one that does not exist.
+    Session,
+}
+
+/// One of the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// Reads a range of a result.
+    Read,
+    /// Finds a text in a result.
+    Search,
+    /// Lists the results of a session.
+    List,
+}
+
+impl Tool {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Search, Self::List];
+
+    /// The name, without what stands before it.
+    pub fn base_name(self) -> &'static str {
+        match self {
+            Self::Read => "tool_result_read",
+            Self::Search => "tool_result_search",
+            Self::List => "tool_result_list",
+        }
+    }
+}
+
+/// What a tool says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The text, last line included: never longer than the configured `max_read_chars`.
+    pub text: String,
+    /// Whether nothing came of the call; the text then says why, and what to do.
+    pub is_error: bool,
+    /// Where a piece that was read stands, for programs.
+    pub range: Option<PieceRange>,
+}
+
+/// Where a piece stands in what it was read from, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PieceRange {
+    /// Where it begins.
+    pub offset: u64,
+    /// Where the next one begins.
+    pub next_offset: u64,
+    /// The characters of the whole.
+    pub total_chars: u64,
+    /// Whether anything follows.
+    pub has_more: bool,
+}
+
+/// Why nothing came of a call, in words for a model.
+#[derive(Debug)]
+struct Problem(String);
+
+impl Answer {
+    fn new(text: String) -> Self {
+        Self { text, is_error: false, range: None }
+    }
+
+    /// The answer as an MCP `CallToolResult`.
+    pub fn to_result(&self) -> Value {
+        let mut result = Map::new();
+        result.insert("content".to_owned(), json!([{"type": "text", "text": self.text}]));
+        result.insert("isError".to_owned(), self.is_error.into());
+        if let Some(range) = self.range {
+            let PieceRange { offset, next_offset, total_chars, has_more } = range;
+            let range = json!({
+                "offset": offset,
+                "next_offset": next_offset,
+                "total_chars": total_chars,
+                "offset_unit": toolstub_core::OffsetUnit::UnicodeCodePoint.as_str(),
+                "has_more": has_more,
+            });
+            result.insert("_meta".to_owned(), json!({"toolstub/range": range}));
+        }
+        Value::Object(result)
+    }
+}
+
+impl Tools {
+    /// The tools over a store, for one session; names and lengths are those of its configuration.
+    pub fn new(store: ResultStore, session: SessionId, config: &Config) -> Self {
+        Self {
+            store,
+            session,
+            reach: Reach::default(),
+            refs: RefForm::default(),
+            prefix: config.tool_prefix.clone(),
+            max_chars: config.max_read_chars.max(1),
+            read_chars: config.default_read_chars(),
+        }
+    }
+
+    /// Bounds the sessions whose results are given out.
+    #[must_use]
+    pub fn with_reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    /// Writes refs in a form. Every form is understood.
+    #[must_use]
+    pub fn with_refs(mut self, refs: RefForm) -> Self {
+        self.refs = refs;
+        self
+    }
+
+    /// A tool's name, as stubs name it.
+    pub fn name(&self, tool: Tool) -> String {
+        format!("{}{}", self.prefix, tool.base_name())
+    }
+
+    /// The tool of a name.
+    pub fn find(&self, name: &str) -> Option<Tool> {
+        let base = name.strip_prefix(&self.prefix)?;
+        Tool::ALL.into_iter().find(|tool| tool.base_name() == base)
+    }
+
+    /// What a client is told of the tools: an MCP `Tool` each, always the same.
+    pub fn definitions(&self) -> Vec<Value> {
+        Tool::ALL.into_iter().map(|tool| definition::definition(self, tool)).collect()
+    }
+
+    /// Calls a tool. Whatever is given, there is an answer.
+    pub async fn call(&self, tool: Tool, arguments: &Value) -> Answer {
+        let answer = match Arguments::new(arguments) {
+            Ok(arguments) => match tool {
+                Tool::Read => read::read(self, &arguments).await,
+                Tool::Search => search::search(self, &arguments).await,
+                Tool::List => list::list(self, &arguments).await,
+            },
+            Err(problem) => Err(problem),
+        };
+        answer.unwrap_or_else(|Problem(text)| {
+            let text = cut(&format!("Error: {text}"), self.max_chars).to_owned();
+            Answer { text, is_error: true, range: None }
+        })
+    }
+
+    /// The result that a call names.
+    fn reference(&self, arguments: &Arguments) -> Result<(SessionStore, Ref), Problem> {
+        let list = self.name(Tool::List);
+        let given = arguments.text(arguments::REF)?.ok_or_else(|| {
+            Problem(format!(
+                "tool_output_ref is missing; give the ref that stands in the stub, or call {list} \
+                 to see what is stored"
+            ))
+        })?;
+        let given = bare_ref(&given);
+        let named = given.parse::<Ref>().ok().filter(|_| self.reach == Reach::Store);
+        let session = named.map_or_else(|| self.session.clone(), |named| named.session().clone());
+        let reference = parse_ref(given, &session).ok_or_else(|| {
+            let given = toolstub_core::text::clean(given, 200);
+            Problem(format!(
+                "`{given}` is no ref of a tool result of this session; copy the ref from the stub \
+                 as it stands there, or call {list} to see what is stored"
+            ))
+        })?;
+        Ok((self.store.session(session), reference))
+    }
+
+    /// What to tell where the store did not give what was asked for.
+    fn problem(&self, error: &StoreError) -> Problem {
+        let next = match error {
+            StoreError::NotFound { .. } => {
+                format!("; call {} to see what is stored", self.name(Tool::List))
+            }
+            StoreError::Corrupt { .. } => "; run the tool again if you need its output".to_owned(),
+            StoreError::Backend(_) => "; try again".to_owned(),
+            _ => String::new(),
+        };
+        let mut told = error.to_string();
+        let mut source = std::error::Error::source(error);
+        while let Some(error) = source {
+            told.push_str(": ");
+            told.push_str(&error.to_string());
+            source = error.source();
+        }
+        Problem(format!("{told}{next}"))
+    }
+}
+
+/// A ref as it is, whatever a model wrote around it.
+fn bare_ref(given: &str) -> &str {
+    let schemes = ["toolstub://", "viking://"];
+    let begin = schemes.iter().filter_map(|scheme| given.find(scheme)).min().unwrap_or(0);
+    let given = given[begin..].trim();
+    let given = given.split(char::is_whitespace).next().unwrap_or_default();
+    let given = given.trim_matches(|c| "`'\"<>()[]{},.;".contains(c));
+    given.strip_suffix("/output.txt").unwrap_or(given)
+}
+
+/// The first characters of a text.
+fn cut(text: &str, chars: u64) -> &str {
+    text.char_indices().nth(chars as usize).map_or(text, |(end, _)| &text[..end])
+}
+
+fn count(text: &str) -> u64 {
+    toolstub_core::utf8::count_chars(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ref_is_found_in_what_stands_around_it() {
+        for given in [
+            "toolstub://session/s/tool-results/tr_1",
+            " `toolstub://session/s/tool-results/tr_1`. ",
+            "ref: toolstub://session/s/tool-results/tr_1",
+            "<toolstub://session/s/tool-results/tr_1>",
+            "tool_output_ref=toolstub://session/s/tool-results/tr_1 query=x",
+            "toolstub://session/s/tool-results/tr_1/output.txt",
+        ] {
+            assert_eq!(bare_ref(given), "toolstub://session/s/tool-results/tr_1", "{given}");
+        }
+        assert_eq!(bare_ref("\"tr_1\""), "tr_1");
+        assert_eq!(bare_ref(""), "");
+    }
+}

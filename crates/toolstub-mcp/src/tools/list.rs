@@ -1,0 +1,117 @@
+//! Listing the results of a session.
+
+use std::fmt::Write as _;
+
+use toolstub_core::text::clean;
+use toolstub_core::{Metadata, Ref, SessionId};
+use toolstub_store::{ListRequest, Listed};
+
+use super::arguments::{self, Arguments};
+use super::{Answer, Problem, Reach, Tool, Tools, bare_ref, count, cut};
+
+/// What stands in an answer beside the entries, in characters.
+const FRAME: u64 = 1000;
+/// The longest tool name and title, in characters.
+const MAX_NAME: usize = 100;
+const MAX_TITLE: usize = 160;
+
+pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer, Problem> {
+    let session = session(tools, arguments)?;
+    let store = tools.store.session(session.clone());
+    let mut request = ListRequest {
+        tool_name: arguments.text(arguments::TOOL_NAME)?,
+        limit: arguments.integer(arguments::LIMIT, 50)?,
+        cursor: arguments.text(arguments::CURSOR)?,
+        ..ListRequest::default()
+    };
+    let problem = |error| tools.problem(&error);
+    let mut listed = store.list(&request).await.map_err(problem)?;
+    let (mut entries, mut shown) = entries(tools, &listed, tools.max_chars.saturating_sub(FRAME));
+    if shown < listed.records.len() {
+        // The cursor behind what is shown is that of a page as long.
+        request.limit = shown.max(1) as i128;
+        listed = store.list(&request).await.map_err(problem)?;
+        (entries, shown) = self::entries(tools, &listed, u64::MAX);
+    }
+
+    let named = clean(session.as_str(), MAX_NAME);
+    let of_tool = request
+        .tool_name
+        .as_deref()
+        .map_or_else(String::new, |name| format!(" of the tool \"{}\"", clean(name, MAX_NAME)));
+    let mut text = match shown {
+        0 if request.cursor.is_some() => "No further tool result is stored.\n".to_owned(),
+        0 => format!("No tool result{of_tool} is stored in the session \"{named}\".\n"),
+        _ => {
+            let what = if shown == 1 { "tool result" } else { "tool results" };
+            let read = tools.name(Tool::Read);
+            format!("{shown} {what}{of_tool} of the session \"{named}\"; read one with {read}.\n")
+        }
+    };
+    text.push_str(&entries);
+    if listed.unreadable > 0 {
+        let _ = writeln!(text, "\n[{} more are damaged and left out]", listed.unreadable);
+    }
+    if let Some(cursor) = &listed.next_cursor {
+        let _ = writeln!(text, "\n[next_cursor: {cursor}]");
+    }
+    text.truncate(text.trim_end_matches('\n').len());
+    Ok(Answer::new(cut(&text, tools.max_chars).to_owned()))
+}
+
+/// The entries that there is room for, and how many they are.
+fn entries(tools: &Tools, listed: &Listed, room: u64) -> (String, usize) {
+    let (mut text, mut chars, mut shown) = (String::new(), 0, 0);
+    for record in &listed.records {
+        let entry = entry(tools, shown + 1, record);
+        chars += count(&entry);
+        if chars > room {
+            break;
+        }
+        text.push_str(&entry);
+        shown += 1;
+    }
+    (text, shown)
+}
+
+fn entry(tools: &Tools, number: usize, record: &Metadata) -> String {
+    let name = clean(&record.tool_name, MAX_NAME);
+    let name = if name.is_empty() { "tool" } else { &name };
+    let Metadata { synopsis_kind, original_chars, created_at, storage_uri, .. } = record;
+    let reference = storage_uri.parse().map(|reference| tools.refs.uri(&reference));
+    let reference = reference.unwrap_or_else(|_| storage_uri.clone());
+    let created_at = clean(created_at, MAX_NAME);
+    let mut entry = format!(
+        "\n{number}. {name}: {synopsis_kind}, {original_chars} characters, {created_at}\n   ref: {reference}\n"
+    );
+    let title = clean(&record.synopsis.title, MAX_TITLE);
+    if !title.is_empty() {
+        let _ = writeln!(entry, "   {title}");
+    }
+    entry
+}
+
+/// The session to list: the one named, or that of a ref, or the tools' own.
+fn session(tools: &Tools, arguments: &Arguments) -> Result<SessionId, Problem> {
+    let given = match arguments.text(arguments::SESSION)? {
+        Some(given) => Some(given),
+        None => arguments.text(arguments::REF)?.filter(|given| given.contains("://")),
+    };
+    let Some(given) = given else { return Ok(tools.session.clone()) };
+    let given = bare_ref(&given);
+    let named = if given.contains("://") {
+        given.parse::<Ref>().ok().map(|named| named.session().clone())
+    } else {
+        // Refs name sessions in their encoded form.
+        SessionId::from_encoded(given).or_else(|| SessionId::new(given).ok())
+    };
+    let named = named.ok_or_else(|| {
+        let given = clean(given, MAX_NAME);
+        Problem(format!("session is `{given}`; give its id as a ref names it, or leave it out"))
+    })?;
+    if tools.reach == Reach::Session && named != tools.session {
+        let text = "only this session's results can be listed; leave session out";
+        return Err(Problem(text.to_owned()));
+    }
+    Ok(named)
+}

@@ -1,0 +1,111 @@
+//! A server that is a program: how it is begun, and how it ends.
+#![cfg(unix)]
+
+use std::future::pending;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use tokio::task::JoinHandle;
+use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamCommand};
+use toolstub_session::Config;
+
+use super::wire::call;
+use super::{session_id, store};
+
+/// Runs a proxy in front of a script.
+fn run(script: &str) -> (DuplexStream, DuplexStream, JoinHandle<Result<Exit, McpError>>) {
+    let (said, input) = tokio::io::duplex(1 << 20);
+    let (output, heard) = tokio::io::duplex(1 << 20);
+    let proxy = Proxy::new(store(), session_id("p"), Config::default(), ProxyOptions::default());
+    let arguments = vec!["-c".into(), script.into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    let running =
+        tokio::spawn(async move { proxy.run_command(&command, input, output, pending()).await });
+    (said, heard, running)
+}
+
+async fn all(mut heard: DuplexStream) -> String {
+    let mut text = String::new();
+    heard.read_to_string(&mut text).await.unwrap();
+    text
+}
+
+#[tokio::test]
+async fn program_that_dies_mid_call_leaves_its_code_and_an_error() {
+    let (mut said, heard, running) = run("read line; exit 7");
+    said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(7));
+    let text = all(heard).await;
+    assert!(
+        text.contains(r#""id":7,"error":{"code":-32000,"#) && text.contains("code 7"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn program_that_a_signal_ends_has_the_code_of_a_shell() {
+    let (_said, _heard, running) = run("kill -9 $$");
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(128 + 9));
+}
+
+#[tokio::test]
+async fn program_ends_with_the_client() {
+    let (mut said, heard, running) = run("cat; echo bye");
+    said.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\nlast").await.unwrap();
+    drop(said);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    // An end of line is added where there is none: servers read lines.
+    assert_eq!(all(heard).await, "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\nlast\nbye\n");
+}
+
+#[tokio::test]
+async fn program_that_does_not_end_is_ended() {
+    let begun = Instant::now();
+    let (said, _heard, running) = run("sleep 100 & wait");
+    drop(said);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    let taken = begun.elapsed();
+    assert!((Duration::from_secs(3)..Duration::from_secs(8)).contains(&taken), "{taken:?}");
+}
+
+#[tokio::test]
+async fn program_that_does_not_heed_a_signal_is_killed() {
+    let begun = Instant::now();
+    let (said, _heard, running) = run("trap '' TERM; while :; do sleep 1; done");
+    drop(said);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    let taken = begun.elapsed();
+    assert!((Duration::from_secs(3)..Duration::from_secs(12)).contains(&taken), "{taken:?}");
+}
+
+#[tokio::test]
+async fn program_is_ended_when_the_proxy_is_told_to_stop() {
+    let (_said, input) = tokio::io::duplex(64);
+    let (output, _heard) = tokio::io::duplex(64);
+    let proxy = Proxy::new(store(), session_id("p"), Config::default(), ProxyOptions::default());
+    let arguments = vec!["-c".into(), "sleep 100 & wait".into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    let begun = Instant::now();
+    let stop = tokio::time::sleep(Duration::from_millis(100));
+    let exit = proxy.run_command(&command, input, output, stop).await.unwrap();
+    assert_eq!(exit, Exit::Stopped);
+    assert!(begun.elapsed() < Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn program_that_is_not_there_is_told() {
+    let (_said, input) = tokio::io::duplex(64);
+    let (output, _heard) = tokio::io::duplex(64);
+    let proxy = Proxy::new(store(), session_id("p"), Config::default(), ProxyOptions::default());
+    let command = UpstreamCommand { program: "no-such-server".into(), arguments: Vec::new() };
+    let error = proxy.run_command(&command, input, output, pending()).await.unwrap_err();
+    assert!(error.to_string().contains("no-such-server"), "{error}");
+}
+
+#[tokio::test]
+async fn stream_that_others_hold_open_is_not_waited_for() {
+    let begun = Instant::now();
+    let (_said, _heard, running) = run("sleep 30 & exit 3");
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(3));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
