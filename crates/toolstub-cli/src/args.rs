@@ -64,12 +64,12 @@ pub(crate) enum Command {
     Gc(Gc),
     /// Count what is stored, and what it keeps out of the context.
     Stats,
-    /// Serve sessions, messages and results over HTTP.
-    Serve(Serve),
     /// Serve the retrieval tools to an MCP client over standard input and output.
     Mcp(Mcp),
     /// Stand in front of an MCP server, and put what is too long of its results out of the context.
     Proxy(Proxy),
+    /// Serve sessions, messages and results over HTTP.
+    Serve(Serve),
     /// Try out the store and say what it guarantees.
     Doctor,
 }
@@ -323,12 +323,15 @@ pub(crate) struct Proxy {
     pub(crate) structured: Structured,
     #[command(flatten)]
     pub(crate) offered: Offered,
-    /// The command that starts the server, with its arguments.
+    /// A header for a server at a URL; ${VARIABLE} in it stands for a variable of the environment.
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// The command that starts the server, with its arguments, or the URL at which it is.
     #[arg(
         required = true,
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        value_name = "COMMAND"
+        value_name = "COMMAND|URL"
     )]
     pub(crate) command: Vec<OsString>,
 }
@@ -358,6 +361,12 @@ pub(crate) struct Offered {
     /// The longest answer of a retrieval tool [default: 19000]
     #[arg(long, value_name = "CHARS")]
     pub(crate) max_read_chars: Option<u64>,
+}
+
+/// Takes a header as it is written in a request.
+fn header(given: &str) -> Result<(String, String), String> {
+    let (name, value) = given.split_once(':').ok_or("a name, a colon and a value are wanted")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// Reads a duration: a number and one of `s m h d`.

@@ -56,6 +56,33 @@ impl Config {
             .map_err(Failure::input)?;
         Ok(config)
     }
+
+    /// How sessions behave: as the file's table says, or where there is none as it says of stubs.
+    pub(crate) fn of_sessions(&self) -> toolstub_session::Config {
+        if let Some(config) = &self.session {
+            return config.clone();
+        }
+        let mut config = toolstub_session::Config::default();
+        if let Some(preview_chars) = self.preview_chars {
+            config.preview_chars = preview_chars;
+        }
+        if let Some(style) = self.style {
+            config.style = match style {
+                Style::Typed => toolstub_session::Style::Typed,
+                Style::Head => toolstub_session::Style::Head,
+            };
+        }
+        if let Some(head_lines) = self.head_lines {
+            config.head_lines = head_lines;
+        }
+        if let Some(prefix) = &self.tool_prefix {
+            config.tool_prefix.clone_from(prefix);
+        }
+        if let Some(cap) = self.hard_cap_bytes {
+            config.hard_cap_bytes = cap;
+        }
+        config
+    }
 }
 
 /// Where results are kept if nobody says where.

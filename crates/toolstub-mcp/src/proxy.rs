@@ -9,10 +9,13 @@ mod asked;
 mod child;
 mod client;
 mod frames;
+mod headers;
+mod http;
 mod message;
 mod pump;
 mod shrink;
 mod splice;
+mod sse;
 mod structured;
 mod upstream;
 
@@ -27,6 +30,7 @@ use self::asked::Asked;
 use crate::{Tool, Tools};
 
 pub use self::child::{Exit, UpstreamCommand};
+pub use self::http::UpstreamUrl;
 
 /// When the three retrieval tools are offered beside those of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ mod read;
 mod search;
 
 use serde_json::{Map, Value, json};
-use toolstub_core::{Ref, SessionId};
+use toolstub_core::{Ref, RefForm, SessionId};
 use toolstub_session::{Config, parse_ref};
 use toolstub_store::{ResultStore, SessionStore, StoreError};
 
@@ -26,6 +26,7 @@ pub struct Tools {
     store: ResultStore,
     session: SessionId,
     reach: Reach,
+    refs: RefForm,
     prefix: String,
     /// The longest answer.
     max_chars: u64,
@@ -130,6 +131,7 @@ impl Tools {
             store,
             session,
             reach: Reach::default(),
+            refs: RefForm::default(),
             prefix: config.tool_prefix.clone(),
             max_chars: config.max_read_chars.max(1),
             read_chars: config.default_read_chars(),
@@ -140,6 +142,13 @@ impl Tools {
     #[must_use]
     pub fn with_reach(mut self, reach: Reach) -> Self {
         self.reach = reach;
+        self
+    }
+
+    /// Writes refs in a form. Every form is understood.
+    #[must_use]
+    pub fn with_refs(mut self, refs: RefForm) -> Self {
+        self.refs = refs;
         self
     }
 
@@ -185,10 +194,8 @@ impl Tools {
             ))
         })?;
         let given = bare_ref(&given);
-        let session = match self.reach {
-            Reach::Store => session_of(given).unwrap_or_else(|| self.session.clone()),
-            Reach::Session => self.session.clone(),
-        };
+        let named = given.parse::<Ref>().ok().filter(|_| self.reach == Reach::Store);
+        let session = named.map_or_else(|| self.session.clone(), |named| named.session().clone());
         let reference = parse_ref(given, &session).ok_or_else(|| {
             let given = toolstub_core::text::clean(given, 200);
             Problem(format!(
@@ -230,19 +237,6 @@ fn bare_ref(given: &str) -> &str {
     given.strip_suffix("/output.txt").unwrap_or(given)
 }
 
-/// The session that a ref names.
-fn session_of(given: &str) -> Option<SessionId> {
-    let (_, path) = given.split_once("://")?;
-    let parts: Vec<&str> = path.split('/').collect();
-    let named = match parts.as_slice() {
-        ["session", named, ..]
-        | ["user", _, "sessions", named, ..]
-        | ["~", "sessions", named, ..] => named,
-        _ => return None,
-    };
-    SessionId::from_encoded(named).or_else(|| SessionId::new(*named).ok())
-}
-
 /// The first characters of a text.
 fn cut(text: &str, chars: u64) -> &str {
     text.char_indices().nth(chars as usize).map_or(text, |(end, _)| &text[..end])
@@ -270,20 +264,5 @@ mod tests {
         }
         assert_eq!(bare_ref("\"tr_1\""), "tr_1");
         assert_eq!(bare_ref(""), "");
-    }
-
-    #[track_caller]
-    fn names(given: &str, session: Option<&str>) {
-        assert_eq!(session_of(given).as_ref().map(SessionId::as_str), session, "{given}");
-    }
-
-    #[test]
-    fn ref_names_its_session() {
-        names("toolstub://session/a%3Ab/tool-results/tr_1", Some("a:b"));
-        names("viking://session/a:b/tool-results/tr_1", Some("a:b"));
-        names("viking://user/session/sessions/s/tool-results/tr_1", Some("s"));
-        names("viking://~/sessions/s/tool-results/tr_1", Some("s"));
-        names("viking://resources/x", None);
-        names("tr_1", None);
     }
 }

@@ -67,7 +67,7 @@ def main() -> int:
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_file():
         print(__doc__, file=sys.stderr)
         return 2
-    codes: list[int] = []
+    codes = [run("explain.py", "--check")]
     for key in (None, secrets.token_hex(16)):
         with tempfile.TemporaryDirectory() as store, served(sys.argv[1], store, key) as url:
             codes.append(run("side_by_side.py", "--ours", url, *(("--ours-key", key) if key else ())))

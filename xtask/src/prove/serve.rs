@@ -87,7 +87,8 @@ pub(super) fn run(
     tell(&sendings, begun.elapsed(), killed, removed.len());
     drop(servers);
 
-    let mut proof = Proof { place, sendings: &sendings, removed: &removed, sessions, faults: Vec::new() };
+    let mut proof =
+        Proof { place, sendings: &sendings, removed: &removed, sessions, faults: Vec::new() };
     let mut digests = Digests::default();
     let server = Server::start(&subject)?;
     let (before, verdict) = proof.look(&server, &mut digests)?;
@@ -128,14 +129,16 @@ fn tell(sendings: &[Sending], took: Duration, killed: usize, removed: usize) {
     let refused = sum(|sending| sending.came.refused);
     let keyed = sendings.iter().filter(|sending| sending.habit == Habit::Keyed);
     let keyed_again = keyed.filter(|sending| sending.came.attempts > 1).count();
-    let bytes: usize = sendings.iter().flat_map(|sending| &sending.contents).map(|(_, size)| size).sum();
+    let bytes: usize =
+        sendings.iter().flat_map(|sending| &sending.contents).map(|(_, size)| size).sum();
     let mut times: Vec<_> = sendings
         .iter()
         .filter(|sending| sending.came.attempts == 1)
         .filter_map(|sending| Some(sending.came.acknowledged? - sending.came.begun?))
         .collect();
     times.sort();
-    let part = |of: usize| times.get(times.len() * of / 100).copied().unwrap_or_default().as_millis();
+    let part =
+        |of: usize| times.get(times.len() * of / 100).copied().unwrap_or_default().as_millis();
     let seconds = took.as_secs_f64();
     say(format_args!(
         "{messages} messages acknowledged in {} requests, {:.1} MB of results, in {seconds:.1} s: {:.0} \

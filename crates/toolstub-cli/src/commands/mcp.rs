@@ -29,8 +29,8 @@ pub(crate) fn run(args: &Mcp, context: &Context) -> Result<Outcome, Failure> {
 
 /// How a session behaves whose tools are offered so.
 pub(super) fn config(offered: &Offered, context: &Context) -> Config {
-    let mut config = Config::default();
-    if let Some(prefix) = offered.tool_prefix.as_ref().or(context.config.tool_prefix.as_ref()) {
+    let mut config = context.config.of_sessions();
+    if let Some(prefix) = &offered.tool_prefix {
         config.tool_prefix.clone_from(prefix);
     }
     if let Some(max) = offered.max_read_chars {

@@ -60,9 +60,9 @@ pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
         Command::Verify(args) => verify::run(args, &context),
         Command::Gc(args) => gc::run(&args, &context),
         Command::Stats => stats::run(&context),
-        Command::Serve(args) => serve::run(&args, &context),
         Command::Mcp(args) => mcp::run(&args, &context),
         Command::Proxy(args) => proxy::run(args, &context),
+        Command::Serve(args) => serve::run(&args, &context),
         Command::Doctor => doctor::run(&context),
     }
 }

@@ -1,10 +1,12 @@
 //! `toolstub proxy`: in front of an MCP server.
 
+use std::env;
+use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use anyhow::anyhow;
 use toolstub_core::SessionId;
-use toolstub_mcp::{Exit, McpError, ProxyOptions, UpstreamCommand};
+use toolstub_mcp::{Exit, McpError, ProxyOptions, UpstreamCommand, UpstreamUrl};
 
 use super::Outcome;
 use super::mcp::{config, log_to_stderr, with_streams};
@@ -37,18 +39,65 @@ pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
         },
     };
     let proxy = toolstub_mcp::Proxy::new(context.open()?, session, config, options);
-    let mut words = args.command.into_iter();
-    let program = words.next().ok_or_else(|| Failure::input(anyhow!("no command is given")))?;
-    let command = UpstreamCommand { program, arguments: words.collect() };
+    let upstream = upstream(args.command, &args.headers)?;
     with_streams(async {
         let (input, output) = toolstub_mcp::standard_streams();
-        let exit = proxy.run_command(&command, input, output, interrupt::signalled()).await;
+        let stop = interrupt::signalled();
+        let exit = match upstream {
+            Upstream::Url(url) => proxy.run_url(url, input, output, stop).await,
+            Upstream::Command(command) => proxy.run_command(&command, input, output, stop).await,
+        };
         match exit.map_err(failure)? {
             Exit::Client => Ok(Outcome::Done),
             Exit::Upstream(code) => Ok(Outcome::Code(code)),
             Exit::Stopped => Err(Failure::storage(anyhow!("interrupted"))),
         }
     })
+}
+
+/// The server that the proxy stands in front of.
+enum Upstream {
+    Command(UpstreamCommand),
+    Url(UpstreamUrl),
+}
+
+fn upstream(words: Vec<OsString>, headers: &[(String, String)]) -> Result<Upstream, Failure> {
+    let is_url = |word: &str| ["http://", "https://"].iter().any(|scheme| word.starts_with(scheme));
+    if let [only] = words.as_slice()
+        && let Some(url) = only.to_str().filter(|word| is_url(word))
+    {
+        let filled: Result<Vec<_>, Failure> = headers
+            .iter()
+            .map(|(name, value)| Ok((name.as_str(), fill(value, |name| env::var(name).ok())?)))
+            .collect();
+        let filled = filled?;
+        let pairs = filled.iter().map(|(name, value)| (*name, value.as_str()));
+        return UpstreamUrl::new(url, pairs).map(Upstream::Url).map_err(Failure::input);
+    }
+    if !headers.is_empty() {
+        return Err(Failure::input(anyhow!("--header is for a server at a URL; leave it out")));
+    }
+    let mut words = words.into_iter();
+    let program = words.next().ok_or_else(|| Failure::input(anyhow!("no command is given")))?;
+    Ok(Upstream::Command(UpstreamCommand { program, arguments: words.collect() }))
+}
+
+/// A text with variables in the place of their names, so that secrets need not stand on the command line.
+fn fill(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, Failure> {
+    let (mut filled, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, after) = after
+            .split_once('}')
+            .ok_or_else(|| Failure::input(anyhow!("a ${{ in a header is not closed")))?;
+        let value = variable(name).ok_or_else(|| {
+            Failure::input(anyhow!("the variable {name}, of a header, is not set"))
+        })?;
+        filled.push_str(before);
+        filled.push_str(&value);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
 }
 
 fn failure(error: McpError) -> Failure {
@@ -63,4 +112,18 @@ fn fresh_session() -> Result<SessionId, Failure> {
     let chance = RandomState::new().build_hasher().finish();
     let digits: String = now()?.chars().filter(char::is_ascii_digit).take(14).collect();
     SessionId::new(format!("mcp-{digits}-{:08x}", chance as u32)).map_err(Failure::input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_filled_from_the_environment() {
+        let variable = |name: &str| (name == "TOKEN").then(|| "t$0{k}".to_owned());
+        assert_eq!(fill("Bearer ${TOKEN}!", variable).unwrap(), "Bearer t$0{k}!");
+        assert_eq!(fill("plain $5", variable).unwrap(), "plain $5");
+        assert!(fill("${OTHER}", variable).is_err());
+        assert!(fill("${TOKEN", variable).is_err());
+    }
 }

@@ -16,7 +16,7 @@ use toolstub_store::ResultStore;
 use tracing::level_filters::LevelFilter;
 
 use super::Outcome;
-use crate::args::{Log, Serve, Style};
+use crate::args::{Log, Serve};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::{interrupt, output};
@@ -100,28 +100,7 @@ struct Listening<'a> {
 
 /// What leaves a message: the configuration file's table, then what holds for all commands, then flags.
 fn config(args: &Serve, context: &Context) -> toolstub_session::Config {
-    let from_file = &context.config;
-    let mut config = from_file.session.clone().unwrap_or_default();
-    if from_file.session.is_none() {
-        if let Some(preview_chars) = from_file.preview_chars {
-            config.preview_chars = preview_chars;
-        }
-        if let Some(style) = from_file.style {
-            config.style = match style {
-                Style::Typed => toolstub_session::Style::Typed,
-                Style::Head => toolstub_session::Style::Head,
-            };
-        }
-        if let Some(head_lines) = from_file.head_lines {
-            config.head_lines = head_lines;
-        }
-        if let Some(prefix) = &from_file.tool_prefix {
-            config.tool_prefix.clone_from(prefix);
-        }
-        if let Some(cap) = from_file.hard_cap_bytes {
-            config.hard_cap_bytes = cap;
-        }
-    }
+    let mut config = context.config.of_sessions();
     if let Some(threshold) = args.threshold {
         config.threshold_chars = threshold;
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::headers::Marked;
 use super::message::Id;
 
 /// How many tasks are remembered with the tools that began them.
@@ -16,6 +17,8 @@ pub(super) struct Asked {
     tasks: VecDeque<(String, String)>,
     /// The server has tools of our names.
     pub(super) upstream_has_them: bool,
+    /// The parameters that tools want to see in headers.
+    marked: BTreeMap<String, Vec<Marked>>,
     /// The server has no tools, as it said itself.
     pub(super) upstream_has_no_tools: bool,
 }
@@ -56,6 +59,22 @@ impl Asked {
     /// The request that is answered.
     pub(super) fn answered(&mut self, id: &Id) -> Option<Request> {
         self.requests.remove(id)
+    }
+
+    pub(super) fn waits_for(&self, id: &Id) -> bool {
+        self.requests.contains_key(id)
+    }
+
+    pub(super) fn mark(&mut self, tool: String, marked: Vec<Marked>) {
+        if marked.is_empty() {
+            self.marked.remove(&tool);
+        } else {
+            self.marked.insert(tool, marked);
+        }
+    }
+
+    pub(super) fn marked(&self, tool: &str) -> Vec<Marked> {
+        self.marked.get(tool).cloned().unwrap_or_default()
     }
 
     /// The requests that nobody will answer any more, as their ids are written.

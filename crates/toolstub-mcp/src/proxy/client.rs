@@ -111,19 +111,19 @@ impl Proxy {
 
     /// Errors for all that the server has not answered, now that it never will.
     pub(super) fn give_up(&self, reason: &str) -> Vec<String> {
-        let message = Value::from(reason).to_string();
-        let error = |raw_id: String| {
-            format!(
-                r#"{{"jsonrpc":"2.0","id":{raw_id},"error":{{"code":-32000,"message":{message}}}}}"#
-            )
-        };
-        self.asked().give_up().into_iter().map(error).collect()
+        self.asked().give_up().iter().map(|raw_id| error(raw_id, reason)).collect()
     }
 }
 
 /// A response with a result.
 pub(super) fn response(raw_id: &str, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{raw_id},"result":{result}}}"#)
+}
+
+/// A response that says that there will be none.
+pub(super) fn error(raw_id: &str, reason: &str) -> String {
+    let message = Value::from(reason);
+    format!(r#"{{"jsonrpc":"2.0","id":{raw_id},"error":{{"code":-32000,"message":{message}}}}}"#)
 }
 
 /// Remembers a request that goes to the server; forgets one that is called off.

@@ -53,6 +53,10 @@ impl<'a> Object<'a> {
         self.text(name).is_some_and(|text| text == word)
     }
 
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.fields.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+
     /// The value of the only field.
     pub(super) fn only(&self) -> Option<&'a str> {
         match self.fields.as_slice() {

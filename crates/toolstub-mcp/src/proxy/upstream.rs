@@ -6,7 +6,7 @@ use super::asked::{Kind, Request};
 use super::client::response;
 use super::message::{Frame, Message};
 use super::splice::{Object, Patches, items, span};
-use super::{Asked, Inject, Proxy, Structured};
+use super::{Asked, Inject, Proxy, Structured, headers};
 
 /// The code of an error that says that there is no such method.
 const METHOD_NOT_FOUND: &str = "-32601";
@@ -151,6 +151,9 @@ impl Proxy {
             let name = tool.as_ref().and_then(|tool| tool.text("name"));
             name.is_some_and(|name| self.tools.find(&name).is_some())
         };
+        for tool in parsed.iter().flatten() {
+            asked.mark(tool.text("name").unwrap_or_default(), headers::marked(tool));
+        }
         if is_first {
             asked.upstream_has_them = parsed.iter().any(is_ours);
         }

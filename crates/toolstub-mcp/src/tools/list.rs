@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use toolstub_core::text::clean;
-use toolstub_core::{Metadata, SessionId};
+use toolstub_core::{Metadata, Ref, SessionId};
 use toolstub_store::{ListRequest, Listed};
 
 use super::arguments::{self, Arguments};
-use super::{Answer, Problem, Reach, Tool, Tools, bare_ref, count, cut, session_of};
+use super::{Answer, Problem, Reach, Tool, Tools, bare_ref, count, cut};
 
 /// What stands in an answer beside the entries, in characters.
 const FRAME: u64 = 1000;
@@ -26,12 +26,12 @@ pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer,
     };
     let problem = |error| tools.problem(&error);
     let mut listed = store.list(&request).await.map_err(problem)?;
-    let (mut entries, mut shown) = entries(&listed, tools.max_chars.saturating_sub(FRAME));
+    let (mut entries, mut shown) = entries(tools, &listed, tools.max_chars.saturating_sub(FRAME));
     if shown < listed.records.len() {
         // The cursor behind what is shown is that of a page as long.
         request.limit = shown.max(1) as i128;
         listed = store.list(&request).await.map_err(problem)?;
-        (entries, shown) = self::entries(&listed, u64::MAX);
+        (entries, shown) = self::entries(tools, &listed, u64::MAX);
     }
 
     let named = clean(session.as_str(), MAX_NAME);
@@ -60,10 +60,10 @@ pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer,
 }
 
 /// The entries that there is room for, and how many they are.
-fn entries(listed: &Listed, room: u64) -> (String, usize) {
+fn entries(tools: &Tools, listed: &Listed, room: u64) -> (String, usize) {
     let (mut text, mut chars, mut shown) = (String::new(), 0, 0);
     for record in &listed.records {
-        let entry = entry(shown + 1, record);
+        let entry = entry(tools, shown + 1, record);
         chars += count(&entry);
         if chars > room {
             break;
@@ -74,13 +74,15 @@ fn entries(listed: &Listed, room: u64) -> (String, usize) {
     (text, shown)
 }
 
-fn entry(number: usize, record: &Metadata) -> String {
+fn entry(tools: &Tools, number: usize, record: &Metadata) -> String {
     let name = clean(&record.tool_name, MAX_NAME);
     let name = if name.is_empty() { "tool" } else { &name };
     let Metadata { synopsis_kind, original_chars, created_at, storage_uri, .. } = record;
+    let reference = storage_uri.parse().map(|reference| tools.refs.uri(&reference));
+    let reference = reference.unwrap_or_else(|_| storage_uri.clone());
     let created_at = clean(created_at, MAX_NAME);
     let mut entry = format!(
-        "\n{number}. {name}: {synopsis_kind}, {original_chars} characters, {created_at}\n   ref: {storage_uri}\n"
+        "\n{number}. {name}: {synopsis_kind}, {original_chars} characters, {created_at}\n   ref: {reference}\n"
     );
     let title = clean(&record.synopsis.title, MAX_TITLE);
     if !title.is_empty() {
@@ -98,7 +100,7 @@ fn session(tools: &Tools, arguments: &Arguments) -> Result<SessionId, Problem> {
     let Some(given) = given else { return Ok(tools.session.clone()) };
     let given = bare_ref(&given);
     let named = if given.contains("://") {
-        session_of(given)
+        given.parse::<Ref>().ok().map(|named| named.session().clone())
     } else {
         // Refs name sessions in their encoded form.
         SessionId::from_encoded(given).or_else(|| SessionId::new(given).ok())

@@ -75,7 +75,8 @@ pub(super) fn judge(
         while let Some(first) = rest.first() {
             let at = (first.client, first.number);
             let told = format!("{}: client {} message {}", session_id(session), at.0, at.1);
-            let Some(sending) = by_first.get(&at).filter(|sending| sending.session == session) else {
+            let Some(sending) = by_first.get(&at).filter(|sending| sending.session == session)
+            else {
                 verdict.faults.push(format!("{told} is half of a batch, or of another session"));
                 rest = &rest[1..];
                 continue;

@@ -110,7 +110,8 @@ mod tests {
     #[test]
     fn half_an_answer_is_none() {
         let whole = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nbody";
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n";
+        let chunked =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n";
         for answer in [whole, chunked] {
             let read_all = read(answer.as_bytes()).unwrap();
             assert_eq!((read_all.status, &read_all.body[..]), (200, &b"body"[..]));

@@ -93,7 +93,8 @@ pub(super) fn plan(size: Size, seed: u64) -> Vec<Vec<Sending>> {
     let all = 0..size.clients;
     all.map(|client| {
         let mut random = Random::new(seed ^ (client as u64 + 1) << 32);
-        let share = size.messages / size.clients + usize::from(client < size.messages % size.clients);
+        let share =
+            size.messages / size.clients + usize::from(client < size.messages % size.clients);
         let (mut sendings, mut number) = (Vec::new(), 0);
         while number < share {
             let most = (share - number).min(MOST_OF_A_BATCH as usize) as u64;

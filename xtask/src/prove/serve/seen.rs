@@ -83,7 +83,8 @@ impl Seen {
                     continue;
                 }
                 let result = reference.rsplit('/').next().unwrap_or_default();
-                let answer = ask(port, "GET", &format!("{at}/tool-results/{result}/output.txt"), &[], &[])?;
+                let answer =
+                    ask(port, "GET", &format!("{at}/tool-results/{result}/output.txt"), &[], &[])?;
                 let digest = match answer.status {
                     200 => Some(toolstub_corpus_tests::sha256(&answer.body).to_string()),
                     404 => None,
@@ -133,7 +134,10 @@ impl Seen {
                 let Ok(reference) = &message.result else { continue };
                 let result = reference.rsplit('/').next().unwrap_or_default();
                 let folder = folder.join("tool-results").join(result);
-                let digest = match (bytes(&folder.join("output.txt"))?, bytes(&folder.join("metadata.json"))?) {
+                let digest = match (
+                    bytes(&folder.join("output.txt"))?,
+                    bytes(&folder.join("metadata.json"))?,
+                ) {
                     (Some(output), Some(metadata)) => {
                         let metadata: Value = serde_json::from_slice(&metadata)?;
                         let digest = toolstub_corpus_tests::sha256(&output).to_string();

@@ -1,0 +1,509 @@
+//! A server over streamable HTTP, for a client that speaks over streams.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
+
+use super::client::Forward;
+use super::frames::{Frames, Piece, Sink};
+use super::message::{Frame, Id, Message, id};
+use super::pump::Answers;
+use super::sse::Events;
+use super::{Exit, Proxy, headers};
+use crate::McpError;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+/// The longest answer that is held, in bytes.
+const MAX_BODY: usize = 256 << 20;
+/// How much of an answer that is no frame is told, in characters.
+const MAX_TOLD: usize = 300;
+/// How long a connection may take.
+const CONNECTING: Duration = Duration::from_secs(30);
+/// How long answers are waited for once the client has said all.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long saying goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How long a stream that broke off is left alone where the server does not say.
+const RETRY: Duration = Duration::from_secs(1);
+/// How often it is taken up again in vain.
+const MAX_RETRIES: u32 = 5;
+
+/// An MCP server over streamable HTTP.
+#[derive(Clone)]
+pub struct UpstreamUrl {
+    url: Url,
+    headers: HeaderMap,
+}
+
+impl std::fmt::Debug for UpstreamUrl {
+    /// Headers may hold secrets, and so may a URL: only the host is told.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UpstreamUrl").field("host", &self.url.host_str()).finish_non_exhaustive()
+    }
+}
+
+impl UpstreamUrl {
+    /// Takes an `http:` or `https:` URL and headers that go with each request.
+    pub fn new<'a>(
+        url: &str,
+        headers: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, McpError> {
+        let refused = |reason: String| McpError::Upstream { url: url.to_owned(), reason };
+        let parsed = Url::parse(url).map_err(|error| refused(error.to_string()))?;
+        if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
+            return Err(refused("it is no http: or https: URL".to_owned()));
+        }
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            let header = name.parse::<HeaderName>().ok().zip(HeaderValue::from_str(value).ok());
+            let (header, mut value) =
+                header.ok_or_else(|| refused(format!("the header `{name}` cannot be sent")))?;
+            value.set_sensitive(true);
+            map.append(header, value);
+        }
+        Ok(Self { url: parsed, headers: map })
+    }
+}
+
+/// The server, with what it has said of the connection.
+#[derive(Debug)]
+struct Remote {
+    client: Client,
+    upstream: UpstreamUrl,
+    said: Mutex<Said>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Said {
+    session: Option<HeaderValue>,
+    version: Option<String>,
+}
+
+/// What a frame is, as far as HTTP has to know.
+#[derive(Debug, Default)]
+struct Letter {
+    body: Vec<u8>,
+    headers: HeaderMap,
+    /// The requests in it.
+    requests: Vec<Id>,
+    is_initialize: bool,
+}
+
+impl Proxy {
+    /// Runs between a client and a server over HTTP until the client goes away, or until `stop` ends.
+    pub async fn run_url<R, W>(
+        self,
+        upstream: UpstreamUrl,
+        input: R,
+        output: W,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Exit, McpError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            // Somebody else may be faster: then theirs is as good.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let client = Client::builder().connect_timeout(CONNECTING).build().map_err(|error| {
+            let (url, reason) = (upstream.url.to_string(), told(&error));
+            McpError::Upstream { url, reason }
+        })?;
+        let remote = Arc::new(Remote { client, upstream, said: Mutex::default() });
+        let (proxy, client) = (Arc::new(self), Sink::new(output));
+        let mut exchanges = Exchanges::new(Arc::clone(&proxy), Arc::clone(&remote), client.clone());
+        let stop = pin!(stop);
+        let exit = tokio::select! {
+            said = exchanges.run(Frames::new(input)) => {
+                said.map_err(|source| McpError::Stream { what: "read what the client says", source })?;
+                Exit::Client
+            }
+            () = stop => Exit::Stopped,
+        };
+        exchanges.end(exit == Exit::Client).await;
+        remote.say_goodbye().await;
+        client.close().await;
+        Ok(exit)
+    }
+
+    /// Passes on what a server says, changed where it has to be.
+    async fn deliver<W: AsyncWrite + Unpin>(&self, mut frame: Vec<u8>, client: &Sink<W>) {
+        // A frame is a line; in JSON a line ends between values only.
+        for byte in &mut frame {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+        let with = match std::str::from_utf8(&frame) {
+            Ok(text) => self.rewritten(text, self.from_upstream(text)).await,
+            Err(_) => None,
+        };
+        // A client that has gone away wants no answer.
+        let _ = client.write(with.as_deref().map_or(&frame[..], str::as_bytes)).await;
+    }
+
+    /// Answers a request with an error, unless it is answered or called off.
+    async fn fail<W: AsyncWrite + Unpin>(&self, id: &Id, reason: &str, client: &Sink<W>) {
+        let request = self.asked().answered(id);
+        if let Some(request) = request {
+            let error = super::client::error(&request.raw_id, reason);
+            let _ = client.write(error.as_bytes()).await;
+        }
+    }
+
+    fn waits_for(&self, id: &Id) -> bool {
+        self.asked().waits_for(id)
+    }
+}
+
+/// Requests on their way to a server over HTTP.
+struct Exchanges<W> {
+    proxy: Arc<Proxy>,
+    remote: Arc<Remote>,
+    client: Sink<W>,
+    tasks: JoinSet<()>,
+    answers: Answers,
+    /// Requests that state their version themselves: dropping one is how it is called off.
+    droppable: BTreeMap<Id, AbortHandle>,
+    listening: Option<AbortHandle>,
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
+    fn new(proxy: Arc<Proxy>, remote: Arc<Remote>, client: Sink<W>) -> Self {
+        Self {
+            proxy,
+            remote,
+            client,
+            tasks: JoinSet::new(),
+            answers: Answers::default(),
+            droppable: BTreeMap::new(),
+            listening: None,
+        }
+    }
+
+    /// Takes what the client says, until it has said all.
+    async fn run<R: AsyncRead + Unpin>(&mut self, mut frames: Frames<R>) -> std::io::Result<()> {
+        while let Some(piece) = frames.next().await? {
+            let Piece::Line(line) = piece else {
+                tracing::warn!("a frame of the client is too long to be sent over HTTP");
+                continue;
+            };
+            let Ok(text) = std::str::from_utf8(&line) else { continue };
+            self.take(text).await;
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, text: &str) {
+        while self.tasks.try_join_next().is_some() {}
+        self.droppable.retain(|_, exchange| !exchange.is_finished());
+        if self.call_off(text) {
+            // Forgotten, so that no answer is expected.
+            self.proxy.from_client(text);
+            return;
+        }
+        let from = self.proxy.from_client(text);
+        let body = match &from.forward {
+            Forward::Unchanged => text,
+            Forward::Text(left) => left,
+            Forward::Nothing => "",
+        };
+        let letter = self.letter(body);
+        let begins = body.contains("notifications/initialized");
+        self.answers.give(&self.proxy, from, &self.client);
+        let Some(letter) = letter else { return };
+        let (proxy, remote, client) =
+            (Arc::clone(&self.proxy), Arc::clone(&self.remote), self.client.clone());
+        if letter.requests.is_empty() {
+            // What follows may build on it.
+            remote.exchange(&proxy, letter, &client).await;
+            if begins && self.listening.is_none() {
+                let listening = async move { remote.listen(&proxy, &client).await };
+                self.listening = Some(self.tasks.spawn(listening));
+            }
+            return;
+        }
+        let droppable = letter.requests.clone();
+        let is_droppable = letter.headers.contains_key("mcp-method");
+        let exchange =
+            self.tasks.spawn(async move { remote.exchange(&proxy, letter, &client).await });
+        if is_droppable {
+            self.droppable.extend(droppable.into_iter().map(|id| (id, exchange.clone())));
+        }
+    }
+
+    /// Calls a request off where that is done by dropping it.
+    fn call_off(&mut self, text: &str) -> bool {
+        if self.droppable.is_empty() {
+            return false;
+        }
+        let called_off = Message::parse(text)
+            .filter(|message| message.method.as_deref() == Some("notifications/cancelled"))
+            .and_then(|message| id(message.object("params")?.given("requestId")?));
+        let exchange = called_off.and_then(|called_off| self.droppable.remove(&called_off));
+        exchange.map(|exchange| exchange.abort()).is_some()
+    }
+
+    /// What is to be sent; nothing of what is no frame: a server over HTTP takes nothing else.
+    fn letter(&self, body: &str) -> Option<Letter> {
+        let frame = Frame::parse(body)?;
+        let negotiated = self.remote.said().version;
+        let mut letter = Letter { body: body.trim().as_bytes().to_vec(), ..Letter::default() };
+        for message in &frame.messages {
+            if message.method.is_some() {
+                letter.requests.extend(message.id());
+            }
+            letter.is_initialize |= message.method.as_deref() == Some("initialize");
+            let called = message.object("params").and_then(|params| params.text("name"));
+            let marked = called.map(|tool| self.proxy.asked().marked(&tool)).unwrap_or_default();
+            letter.headers.extend(headers::of_message(message, negotiated.as_deref(), &marked));
+        }
+        (!frame.messages.is_empty()).then_some(letter)
+    }
+
+    /// Lets what is on its way arrive, if the client still listens, and ends the rest.
+    async fn end(mut self, wait: bool) {
+        if let Some(listening) = self.listening.take() {
+            listening.abort();
+        }
+        if wait {
+            let rest = async {
+                while self.tasks.join_next().await.is_some() {}
+                self.answers.finish().await;
+            };
+            let _ = timeout(PATIENCE, rest).await;
+        }
+        self.tasks.abort_all();
+    }
+}
+
+impl Remote {
+    fn said(&self) -> Said {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn request(&self, method: Method) -> RequestBuilder {
+        let mut request = self
+            .client
+            .request(method, self.upstream.url.clone())
+            .headers(self.upstream.headers.clone());
+        if let Some(session) = self.said().session {
+            request = request.header(SESSION, session);
+        }
+        request
+    }
+
+    /// Sends a frame and passes on all that is answered.
+    async fn exchange<W: AsyncWrite + Unpin>(
+        &self,
+        proxy: &Proxy,
+        letter: Letter,
+        client: &Sink<W>,
+    ) {
+        let Letter { body, headers, requests, is_initialize } = letter;
+        let sent = self
+            .request(Method::POST)
+            .header(CONTENT_TYPE, JSON)
+            .header(ACCEPT, format!("{JSON}, {EVENTS}"))
+            .headers(headers)
+            .body(body)
+            .send()
+            .await;
+        let failure = match sent {
+            Ok(response) => {
+                if is_initialize && let Some(session) = response.headers().get(SESSION) {
+                    self.said.lock().unwrap_or_else(PoisonError::into_inner).session =
+                        Some(session.clone());
+                }
+                self.answered(proxy, response, &requests, is_initialize, client).await
+            }
+            Err(error) => Some(format!("cannot reach the MCP server: {}", told(&error))),
+        };
+        if requests.is_empty()
+            && let Some(failure) = &failure
+        {
+            tracing::warn!(failure, "a notification did not arrive");
+        }
+        let failure = failure.unwrap_or_else(|| "the MCP server did not answer".to_owned());
+        for id in &requests {
+            proxy.fail(id, &failure, client).await;
+        }
+    }
+
+    /// Passes on an answer; says why it is none, if it is none.
+    async fn answered<W: AsyncWrite + Unpin>(
+        &self,
+        proxy: &Proxy,
+        response: Response,
+        requests: &[Id],
+        is_initialize: bool,
+        client: &Sink<W>,
+    ) -> Option<String> {
+        let status = response.status();
+        if status.is_success() && is(&response, EVENTS) {
+            let mut events = Events::default();
+            let mut broken =
+                self.pass_on(proxy, response, &mut events, is_initialize, client).await;
+            let mut tries = 0;
+            while requests.iter().any(|id| proxy.waits_for(id)) && tries < MAX_RETRIES {
+                let Some(last) = events.last_id.clone() else { break };
+                tokio::time::sleep(events.retry.map_or(RETRY, Duration::from_millis)).await;
+                match self.resume(Some(&last)).await {
+                    Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
+                        broken = self.pass_on(proxy, response, &mut events, false, client).await;
+                        tries = if events.last_id.as_ref() == Some(&last) { tries + 1 } else { 0 };
+                    }
+                    _ => tries += 1,
+                }
+            }
+            return broken;
+        }
+        let is_json = is(&response, JSON);
+        let body = match whole(response).await {
+            Ok(body) => body,
+            Err(reason) => return Some(format!("the MCP server's answer broke off: {reason}")),
+        };
+        let frame = std::str::from_utf8(&body).ok().filter(|_| is_json).and_then(Frame::parse);
+        let answers = frame.is_some_and(|frame| frame.messages.iter().any(Message::is_response));
+        if answers {
+            if is_initialize {
+                self.note_version(&body);
+            }
+            proxy.deliver(body, client).await;
+            None
+        } else if status.is_success() {
+            // That a message was taken is said without a word.
+            None
+        } else {
+            let text = toolstub_core::text::clean_bytes(&body, MAX_TOLD);
+            let what = if status == StatusCode::NOT_FOUND && self.said().session.is_some() {
+                "; the session may have ended there, connect again"
+            } else {
+                ""
+            };
+            Some(format!("the MCP server answered {status}: {text}{what}"))
+        }
+    }
+
+    /// Passes on the frames of a stream; says why it broke off, if it did.
+    async fn pass_on<W: AsyncWrite + Unpin>(
+        &self,
+        proxy: &Proxy,
+        mut response: Response,
+        events: &mut Events,
+        is_initialize: bool,
+        client: &Sink<W>,
+    ) -> Option<String> {
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => {
+                    let Ok(frames) = events.take(&chunk) else {
+                        return Some("the MCP server's answer is too long".to_owned());
+                    };
+                    for frame in frames {
+                        if is_initialize {
+                            self.note_version(&frame);
+                        }
+                        proxy.deliver(frame, client).await;
+                    }
+                }
+                Ok(None) => return None,
+                Err(error) => {
+                    return Some(format!("the MCP server's answer broke off: {}", told(&error)));
+                }
+            }
+        }
+    }
+
+    /// Remembers the version that a handshake has settled.
+    fn note_version(&self, frame: &[u8]) {
+        let text = std::str::from_utf8(frame).ok();
+        let message = text.and_then(Message::parse).filter(Message::is_response);
+        let version = message.and_then(|message| message.object("result")?.text("protocolVersion"));
+        if version.is_some() {
+            self.said.lock().unwrap_or_else(PoisonError::into_inner).version = version;
+        }
+    }
+
+    async fn resume(&self, last: Option<&str>) -> reqwest::Result<Response> {
+        let mut request = self.request(Method::GET).header(ACCEPT, EVENTS);
+        if let Some(version) = self.said().version {
+            request = request.header("mcp-protocol-version", version);
+        }
+        if let Some(last) = last {
+            request = request.header(LAST_EVENT, last);
+        }
+        request.send().await
+    }
+
+    /// Listens to what the server says without being asked, for as long as it offers that.
+    async fn listen<W: AsyncWrite + Unpin>(&self, proxy: &Proxy, client: &Sink<W>) {
+        let mut events = Events::default();
+        let mut tries = 0;
+        while tries < MAX_RETRIES {
+            let last = events.last_id.clone();
+            match self.resume(last.as_deref()).await {
+                Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
+                    tries = 0;
+                    self.pass_on(proxy, response, &mut events, false, client).await;
+                }
+                // It offers nothing of the kind.
+                Ok(response) if response.status().is_client_error() => return,
+                _ => tries += 1,
+            }
+            tokio::time::sleep(events.retry.map_or(RETRY, Duration::from_millis)).await;
+        }
+    }
+
+    /// Ends the session, if there is one. A server may refuse.
+    async fn say_goodbye(&self) {
+        if self.said().session.is_some() {
+            let _ = timeout(GOODBYE, self.request(Method::DELETE).send()).await;
+        }
+    }
+}
+
+/// Whether an answer is of a media type.
+fn is(response: &Response, media_type: &str) -> bool {
+    let given = response.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok());
+    let given = given.unwrap_or_default().split(';').next().unwrap_or_default();
+    given.trim().eq_ignore_ascii_case(media_type)
+}
+
+/// The whole of an answer, within bounds.
+async fn whole(mut response: Response) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
+        if body.len() + chunk.len() > MAX_BODY {
+            return Err("it is too long".to_owned());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// An error and what caused it, without the URL: it may hold a secret.
+fn told(error: &reqwest::Error) -> String {
+    let mut told = String::new();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        let separator = if told.is_empty() { "" } else { ": " };
+        told.push_str(separator);
+        told.push_str(&error.to_string());
+        source = error.source();
+    }
+    if told.is_empty() { "the request failed".to_owned() } else { told }
+}

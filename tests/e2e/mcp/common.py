@@ -1,0 +1,52 @@
+"""What the tests share."""
+
+import os
+import re
+from pathlib import Path
+
+# The clients pass no more of the environment on than they know.
+TOOLSTUB = [os.environ["TOOLSTUB"], "--store", os.environ["TOOLSTUB_STORE"]]
+OURS = [f"openviking_tool_result_{name}" for name in ("read", "search", "list")]
+FILES = Path("files").resolve()
+REPOSITORY = Path("repository").resolve()
+MODULES = Path("node_modules/@modelcontextprotocol").resolve()
+
+EVERYTHING = ["node", f"{MODULES}/server-everything/dist/index.js"]
+FILESYSTEM = ["node", f"{MODULES}/server-filesystem/dist/index.js", str(FILES)]
+MEMORY = ["node", f"{MODULES}/server-memory/dist/index.js"]
+GIT = ["v2/bin/mcp-server-git", "--repository", str(REPOSITORY)]
+TIME = ["v2/bin/mcp-server-time", "--local-timezone=UTC"]
+FETCH = ["v2/bin/mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips"]
+SQLITE = ["v1/bin/mcp-server-sqlite", "--db-path", str(FILES / "rows.db")]
+
+
+def proxied(command, *options):
+    """The command with the proxy in front."""
+    return [*TOOLSTUB, "proxy", *options, "--", *command]
+
+
+def is_stub(text):
+    return text.startswith("[tool result externalized: ")
+
+
+def ref_of(stub):
+    assert is_stub(stub), stub[:300]
+    return re.search(r"^ref: (\S+)$", stub, re.M).group(1)
+
+
+def joined(pieces):
+    """The original, from the texts that reading it piece by piece gave."""
+    return "".join(re.sub(r"\n\[next_offset: \d+ of \d+\]\Z", "", piece) for piece in pieces)
+
+
+def next_offset(piece):
+    found = re.search(r"\n\[next_offset: (\d+) of \d+\]\Z", piece)
+    return int(found.group(1)) if found else None
+
+
+def same(left, right, what):
+    assert left == right, f"{what}: {str(left)[:500]} is not {str(right)[:500]}"
+
+
+def done(what):
+    print(f"ok  {what}", flush=True)

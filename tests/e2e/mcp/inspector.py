@@ -1,0 +1,40 @@
+"""The inspector's command line, which checks what a server offers strictly."""
+
+import json
+import subprocess
+
+from common import FILES, FILESYSTEM, GIT, OURS, SQLITE, TOOLSTUB, done, is_stub, ref_of
+
+
+def inspect(*words, code=0):
+    command = ["node_modules/.bin/mcp-inspector", "--cli", *words]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert run.returncode == code, (run.returncode, run.stdout[-2000:], run.stderr[-2000:])
+    return run
+
+
+def called(words, tool, code=0, **arguments):
+    given = [word for name, value in arguments.items() for word in ("--tool-arg", f"{name}={value}")]
+    run = inspect(*words, "--method", "tools/call", "--tool-name", tool, *given, code=code)
+    return json.loads(run.stdout)["content"][0]["text"]
+
+
+strict = inspect(*TOOLSTUB, "mcp", "--method", "tools/list", "--strict")
+assert "warning" not in (strict.stdout + strict.stderr).lower(), strict.stderr
+assert [tool["name"] for tool in json.loads(strict.stdout)["tools"]] == OURS
+done("the list of tools has no error and no warning")
+
+# The inspector takes a `--` for its own.
+stub = called([*TOOLSTUB, "proxy", *FILESYSTEM], "read_text_file", path=FILES / "long.txt")
+ref = ref_of(stub)
+mcp = [*TOOLSTUB, "mcp"]
+assert "toolstub://session/" in called(mcp, OURS[2], session=ref)
+assert called(mcp, OURS[0], tool_output_ref=ref, offset="0", limit="2") == "é \n[next_offset: 2 of 280000]"
+found = called(mcp, OURS[1], tool_output_ref=ref, query="quotes", limit=2)
+assert found.startswith('2 matches for "quotes"'), found
+assert "not found" in called(mcp, OURS[0], tool_output_ref="tr_nothing", code=5)
+done("what a proxy stored is listed, read and found through another server")
+
+assert is_stub(called([*TOOLSTUB, "proxy", *GIT], "git_show", repo_path=GIT[-1], revision="HEAD"))
+assert is_stub(called([*TOOLSTUB, "proxy", *SQLITE], "read_query", query="select * from t"))
+done("git and sqlite leave stubs")
