@@ -14,6 +14,8 @@ mod append;
 mod name;
 mod record;
 mod tail;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -167,7 +169,8 @@ impl Journal {
             if self.exists(id).await? {
                 return Ok(Created::Existed);
             }
-            self.make(id, record, look).await?;
+            let record = anew(record);
+            self.make(id, &record, look).await?;
             // What counts is the record that is read: an answer may tell of an earlier try of the same
             // request, and a server that ignores conditions lets two of us write.
             match self.record(id).await? {
@@ -279,6 +282,8 @@ impl Journal {
                 purged => return purged.map(|_| true),
             }
         }
+        // What was begun anew has lost results; so it must not be seen.
+        self.store.backend().delete(&record_key(id)).await?;
         Err(busy(id))
     }
 
@@ -419,6 +424,13 @@ impl Journal {
         }
         Ok(names)
     }
+}
+
+/// The record of another session of the same id.
+///
+/// Each attempt has one of its own: the one before may have been seen, appended to, and removed.
+fn anew(record: &SessionRecord) -> SessionRecord {
+    SessionRecord { incarnation: chance(), ..record.clone() }
 }
 
 /// What was listed.

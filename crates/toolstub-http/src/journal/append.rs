@@ -8,7 +8,7 @@ use toolstub_store::{Body, Created, StoreError};
 
 use super::name::{Name, Unique};
 use super::tail::{LATE, View};
-use super::{Batch, Journal, Look, SessionRecord, Sums, TRIES, busy, lock, message_key};
+use super::{Batch, Journal, Look, SessionRecord, Sums, TRIES, anew, busy, lock, message_key};
 
 /// After how long it is looked anew at what there is before something is appended.
 const FRESH: Duration = Duration::from_secs(1);
@@ -47,10 +47,11 @@ impl Journal {
                 return Ok(Begun { id: id.clone(), record: found, view, began_micros });
             }
             let (plan, ended) = (super::Plan::from_start(Instant::now()), look.ended);
-            if self.make(id, record, look).await? == Created::New {
+            let record = anew(record);
+            if self.make(id, &record, look).await? == Created::New {
                 let nothing = Look { plan, names: Vec::new(), began_micros, ended };
-                let view = self.learn(id, record, nothing).await?;
-                return Ok(Begun { id: id.clone(), record: record.clone(), view, began_micros });
+                let view = self.learn(id, &record, nothing).await?;
+                return Ok(Begun { id: id.clone(), record, view, began_micros });
             }
         }
         Err(busy(id))

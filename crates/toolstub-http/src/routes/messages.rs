@@ -29,7 +29,7 @@ const LOOK_BACK: usize = 64;
 /// Appends a message; a session that is not there is made.
 ///
 /// Tool parts whose output is oversized are kept with a stub in its place. With the header
-/// `Idempotency-Key`, a request that is sent again within ten minutes is appended once.
+/// `Idempotency-Key`, a request that is sent again is appended once.
 #[utoipa::path(
     post, path = "/api/v1/sessions/{session_id}/messages", tag = "messages",
     params(("session_id" = String, Path)),
