@@ -409,6 +409,9 @@ async fn results_of_tasks_leave_stubs() {
 
     let later = r#"{"resultType":"task","taskId":"t2","status":"working"}"#;
     assert_eq!(wire.exchange(&call("later"), later).await, later);
+    // A result may say what it likes beside its content.
+    let marked = long.replacen('{', r#"{"taskId":"t9","task":{"taskId":"t9"},"#, 1);
+    assert!(wire.call(&marked).await.contains("[tool result externalized: "));
     let get = r#"{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"t2"}}"#;
     let working = r#"{"taskId":"t2","status":"working"}"#;
     assert_eq!(wire.exchange(get, working).await, working);
