@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolstub_mcp::{Inject, ProxyOptions, Structured};
-use toolstub_session::Config;
+use toolstub_session::{Config, FailureMode};
 use toolstub_store::fault::{Fault, FaultyBackend};
 use toolstub_store::{Backend, MemoryBackend, ResultStore};
 
@@ -224,6 +224,26 @@ async fn structured_content_that_says_more_is_stored_as_json() {
         let piece = wire.retrieve("read", &piece).await;
         assert_eq!(piece["content"][0]["text"], r#"{"n":2,"f":1.10}"#);
     }
+}
+
+#[tokio::test]
+async fn list_that_is_said_in_many_short_blocks_goes_whole() {
+    let mut wire = wire(ProxyOptions::default());
+    let items: Vec<Value> = (0..2000).map(|n| json!({"n": n, "s": "short"})).collect();
+    let blocks: Vec<Value> = items
+        .iter()
+        .map(|item| json!({"type": "text", "text": serde_json::to_string_pretty(item).unwrap()}))
+        .collect();
+    let whole =
+        json!({"content": blocks, "structuredContent": {"result": items}, "isError": false});
+    let heard: Value = serde_json::from_str(&wire.call(&whole.to_string()).await).unwrap();
+    let [block] = &heard["content"].as_array().unwrap()[..] else { panic!("{heard}") };
+    assert!(is_stub(block["text"].as_str().unwrap()) && heard.get("structuredContent").is_none());
+    // With anything else among them, they stay.
+    let mut more = whole.clone();
+    more["content"][7] = json!({"type": "image", "data": "", "mimeType": "image/png"});
+    let heard: Value = serde_json::from_str(&wire.call(&more.to_string()).await).unwrap();
+    assert_eq!(heard["content"].as_array().unwrap().len(), 2001);
 }
 
 #[tokio::test]
@@ -463,7 +483,8 @@ async fn result_stays_where_the_store_fails() {
         let backend = Arc::new(FaultyBackend::new(Arc::new(MemoryBackend::new())));
         backend.fail(Fault::ErrorBefore(ErrorKind::StorageFull), nth);
         let store = ResultStore::new(Arc::clone(&backend) as Arc<dyn Backend>);
-        let mut wire = Wire::new(&store, Config::default(), options);
+        let config = Config { failure_mode: FailureMode::PreviewOnly, ..Config::default() };
+        let mut wire = Wire::new(&store, config, options);
         let heard = wire.call(&whole).await;
         let value: Value = serde_json::from_str(&heard).unwrap();
         let text = value["content"][0]["text"].as_str().unwrap();
