@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod cases;
 mod corpus;
+mod e2e;
 mod prove;
 mod servers;
 mod tidy;
@@ -36,6 +37,8 @@ enum Chore {
     /// Run a long harness on the program as it is shipped.
     #[command(subcommand)]
     Prove(prove::Harness),
+    /// Run the program with clients of others.
+    E2e(e2e::Args),
     /// Start and stop real S3 servers for the tests of the store.
     #[command(subcommand)]
     Servers(servers::Command),
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Chore::Corpus(command) => corpus::run(command),
         Chore::Cases(args) => cases::run(&args),
         Chore::Prove(harness) => prove::run(&harness),
+        Chore::E2e(args) => e2e::run(&args),
         Chore::Servers(command) => servers::run(&command),
         Chore::Case { folder } => cases::run_one(&folder),
         Chore::Stub => cases::print_stub(),

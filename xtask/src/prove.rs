@@ -16,6 +16,7 @@ mod power_cut;
 mod race;
 mod random;
 mod round_trip;
+mod serve;
 mod subject;
 
 use std::path::{Path, PathBuf};
@@ -89,6 +90,16 @@ pub(crate) enum Harness {
         #[command(flatten)]
         tried: Tried,
     },
+    /// Two servers on one store, one killed again and again: each acknowledged message once, and whole.
+    Serve {
+        #[command(flatten)]
+        work: serve::Work,
+        /// What the numbers are drawn from [default: another one each time]
+        #[arg(long)]
+        seed: Option<u64>,
+        #[command(flatten)]
+        tried: Tried,
+    },
     /// The largest results in little memory: put, read and searched.
     Memory {
         /// How large the results are, in MiB.
@@ -131,6 +142,10 @@ pub(crate) fn run(harness: &Harness) -> anyhow::Result<bool> {
             let (counts, seed) = ((*processes, *puts), seed(given));
             tried.on(|location, place| race::run(&program, location, place, counts, seed))
         }
+        Harness::Serve { work, seed: given, tried } => {
+            let seed = seed(given);
+            tried.on(|location, place| serve::run(&program, location, place, *work, seed))
+        }
         Harness::Memory { mib } => memory::run(&program, *mib),
         Harness::Layout { tried } => {
             tried.on(|location, place| layout::run(&program, location, place))
@@ -153,7 +168,7 @@ impl Tried {
 }
 
 /// Builds the program with optimisations, unless `TOOLSTUB_PROGRAM` names one; where it is.
-fn program() -> anyhow::Result<PathBuf> {
+pub(crate) fn program() -> anyhow::Result<PathBuf> {
     if let Some(program) = std::env::var_os("TOOLSTUB_PROGRAM") {
         return Ok(std::path::absolute(program)?);
     }

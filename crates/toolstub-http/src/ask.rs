@@ -158,11 +158,14 @@ fn integer(text: &str) -> Option<i128> {
         return None;
     }
     let digits = whole.strip_prefix(['+', '-']).unwrap_or(whole);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    let groups_are_whole = digits
+        .split('_')
+        .all(|group| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit()));
+    if !groups_are_whole {
         return None;
     }
     let clamped = if whole.starts_with('-') { i128::MIN } else { i128::MAX };
-    Some(whole.parse().unwrap_or(clamped))
+    Some(whole.replace('_', "").parse().unwrap_or(clamped))
 }
 
 /// A request's body: a JSON object. `None` if there is no body.
@@ -302,8 +305,11 @@ pub(crate) fn telemetry(fields: &Fields, at: &[&str], faults: &mut Faults) {
     if matches!(value, "true" | "false") || value.starts_with('{') {
         return;
     }
-    let message = "Input should be a valid boolean, unable to interpret input";
-    faults.add(&[at, &["telemetry", "bool"]].concat(), message, "bool_parsing");
+    let (message, kind) = match value {
+        "null" => ("Input should be a valid boolean", "bool_type"),
+        _ => ("Input should be a valid boolean, unable to interpret input", "bool_parsing"),
+    };
+    faults.add(&[at, &["telemetry", "bool"]].concat(), message, kind);
     let message = "Input should be a valid dictionary";
     faults.add(&[at, &["telemetry", "dict[str,bool]"]].concat(), message, "dict_type");
 }
@@ -321,6 +327,9 @@ mod tests {
             ("+3", Some(3)),
             ("5.0", Some(5)),
             ("007", Some(7)),
+            ("1_000", Some(1000)),
+            ("1__0", None),
+            ("_1", None),
             ("99999999999999999999999999999999999999999999", Some(most)),
             ("-99999999999999999999999999999999999999999999", Some(i128::MIN)),
             ("", None),

@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn the_page_alone_is_open() {
-        for (route, open) in [("/", true), ("/page.js", true), ("/page.css", true), ("none", false)] {
+        for (route, open) in [("/", true), ("/page.js", true), ("/page.css", true), ("none", false)]
+        {
             assert_eq!(is_page(route), open, "{route}");
         }
     }
@@ -143,7 +144,14 @@ mod tests {
         for file in &FILES {
             let text = std::str::from_utf8(file.content).unwrap();
             let text = text.replace("http://www.w3.org/2000/svg", "");
-            for bad in ["http://", "https://", "innerHTML", "insertAdjacentHTML", "document.write", "eval("] {
+            for bad in [
+                "http://",
+                "https://",
+                "innerHTML",
+                "insertAdjacentHTML",
+                "document.write",
+                "eval(",
+            ] {
                 assert!(!text.contains(bad), "{}: {bad}", file.route);
             }
             for inline in ["style=", "onclick=", "<style", "<script>"] {

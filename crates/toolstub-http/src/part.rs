@@ -43,6 +43,7 @@ pub(crate) fn read(part: &RawValue, at: &[&str], faults: &mut Faults) -> Option<
     let part = match kind {
         Some(Ok(kind)) if kind == "tool" => tool(part, &fields, at, &mut found),
         Some(Ok(kind)) if kind == "context" => context(part, &fields, at, &mut found),
+        Some(Ok(kind)) if kind == "image_url" => image(part),
         None => text(part, &fields, at, &mut found),
         Some(Ok(kind)) if kind == "text" => text(part, &fields, at, &mut found),
         Some(_) => Some(Part::Other(part.to_owned())),
@@ -118,7 +119,8 @@ fn tool(part: &RawValue, fields: &Fields, at: &[&str], faults: &mut Faults) -> O
         whole.extend(value.map(|value| format!("\"{name}\":{value}")));
     }
     for (name, value) in given.fields() {
-        if !TOOL_FIELDS.contains(&name) {
+        let is_told = name == "tool_output_mime_type" && value.get() == "\"text/plain\"";
+        if !TOOL_FIELDS.contains(&name) && !is_told {
             let name = serde_json::to_string(name).ok()?;
             whole.push(format!("{name}:{}", value.get()));
         }
@@ -133,6 +135,16 @@ fn context(part: &RawValue, fields: &Fields, at: &[&str], faults: &mut Faults) -
     }
     let defaults = [("uri", ""), ("context_type", "memory"), ("abstract", "")];
     Some(Part::Other(with(part, fields, &defaults)?))
+}
+
+/// An image; where its address stands by itself, it is put where addresses stand.
+fn image(part: &RawValue) -> Option<Part> {
+    let mut whole: ToolPart = serde_json::from_str(part.get()).ok()?;
+    let Some(url) = whole.text("image_url") else {
+        return Some(Part::Other(part.to_owned()));
+    };
+    whole.set("image_url", json!({ "url": url }));
+    to_raw_value(&whole).ok().map(Part::Other)
 }
 
 fn text(part: &RawValue, fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Part> {
@@ -219,6 +231,10 @@ mod tests {
         becomes(
             r#"{"type":"context","abstract":"x"}"#,
             r#"{"type":"context","abstract":"x","uri":"","context_type":"memory"}"#,
+        );
+        becomes(
+            r#"{"type":"image_url","image_url":"http://x","n":1.10}"#,
+            r#"{"type":"image_url","image_url":{"url":"http://x"},"n":1.10}"#,
         );
         becomes(r#"{"type":"video","x":[1e400]}"#, r#"{"type":"video","x":[1e400]}"#);
         becomes(

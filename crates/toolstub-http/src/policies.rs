@@ -58,8 +58,9 @@ fn auto_commit(fields: &Fields, faults: &mut Faults) -> Option<Box<RawValue>> {
             Some("null") => Value::Null,
             Some(number) => {
                 let Ok(number) = number.trim_matches('"').parse::<u64>() else {
-                    let message = "Input should be a valid integer";
-                    faults.add(&[at[0], at[1], name], message, "int_type");
+                    let message =
+                        "Input should be a valid integer, unable to parse string as an integer";
+                    faults.add(&[at[0], at[1], name], message, "int_parsing");
                     continue;
                 };
                 json!(number)

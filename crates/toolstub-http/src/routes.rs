@@ -40,7 +40,7 @@ type Shared = axum::extract::State<Arc<Service>>;
 struct Api;
 
 /// All routes over a service.
-pub(crate) fn router(service: Arc<Service>) -> Router {
+pub(crate) fn router(service: Arc<Service>, others: Router) -> Router {
     let (router, api) = OpenApiRouter::with_openapi(Api::openapi())
         .routes(routes!(sessions::create, sessions::list))
         .routes(routes!(sessions::get, sessions::delete))
@@ -61,7 +61,8 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
     let session = "/api/v1/sessions/{session_id}";
     let mut router = router
         .route("/openapi.json", get(|| async move { envelope::json(api) }))
-        .merge(page::router());
+        .merge(page::router())
+        .merge(others.with_state(()));
     for feature in ["commit", "extract", "used", "config", "archives/{archive_id}"] {
         let route = axum::routing::any(unimplemented);
         router = router.route(&format!("{session}/{feature}"), route);

@@ -90,7 +90,12 @@ impl Service {
 
     /// The routes.
     pub fn into_router(self) -> axum::Router {
-        crate::routes::router(Arc::new(self))
+        self.into_router_with(axum::Router::new())
+    }
+
+    /// The routes, and others beside them: who may ask, for how long and by which name is the same.
+    pub fn into_router_with(self, others: axum::Router) -> axum::Router {
+        crate::routes::router(Arc::new(self), others)
     }
 
     /// The id that stands in an address or a body.
@@ -138,8 +143,11 @@ impl Service {
     pub(crate) fn told(&self, metadata: Metadata) -> Value {
         let mut told = serde_json::to_value(metadata.with_refs(&self.refs)).unwrap_or_default();
         if let Value::Object(fields) = &mut told {
-            for name in ["user_id", "peer_id"] {
-                fields.entry(name).or_insert(Value::Null);
+            let mut taken = ["peer_id", "user_id"].map(|name| (name, fields.shift_remove(name)));
+            let place = fields.keys().position(|name| name == "created_at").unwrap_or_default();
+            for (name, value) in &mut taken {
+                let value = value.take().unwrap_or_default();
+                fields.shift_insert(place, (*name).to_owned(), value);
             }
         }
         told

@@ -101,14 +101,16 @@ pub type HttpService = StreamableHttpService<ToolServer, NeverSessionManager>;
 ///
 /// `allowed_hosts` are the values of the `Host` header that are answered, with or without a port; none
 /// given, those of this machine. Others are refused, or a page in a browser could reach the tools by
-/// a name of its own.
-pub fn http_service(tools: Tools, allowed_hosts: &[String]) -> HttpService {
+/// a name of its own. `None` where whoever mounts the service looks at the header already.
+pub fn http_service(tools: Tools, allowed_hosts: Option<&[String]>) -> HttpService {
     let mut config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true);
-    if !allowed_hosts.is_empty() {
-        config = config.with_allowed_hosts(allowed_hosts);
-    }
+    config = match allowed_hosts {
+        None => config.disable_allowed_hosts(),
+        Some([]) => config,
+        Some(hosts) => config.with_allowed_hosts(hosts),
+    };
     let server = ToolServer::new(tools);
     StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
 }

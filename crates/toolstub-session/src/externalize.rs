@@ -280,20 +280,28 @@ impl Session {
         &self,
         result: &ToolResult,
     ) -> Result<Option<(Receipt, ReadBack)>, SessionError> {
-        let default_limit = self.config().default_read_chars();
-        let Some(call) = read_back(&result.call, self.id(), default_limit) else { return Ok(None) };
-        let reference = match call.target {
-            Target::Reference(reference) => reference,
-            Target::Handle(handle) => match self.resolve(&handle).await {
-                Ok(reference) => reference,
-                Err(SessionError::NoSuchIndex { .. }) => return Ok(None),
-                Err(error) => return Err(error),
-            },
-        };
+        let Some((reference, part)) = self.read_of(&result.call).await? else { return Ok(None) };
         match self.store().receipt(&reference).await {
-            Ok(receipt) => Ok(Some((receipt, call.part))),
+            Ok(receipt) => Ok(Some((receipt, part))),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The ref that a call of a retrieval tool names, and what it read of it.
+    pub(crate) async fn read_of(
+        &self,
+        call: &Call,
+    ) -> Result<Option<(Ref, ReadBack)>, SessionError> {
+        let default_limit = self.config().default_read_chars();
+        let Some(call) = read_back(call, self.id(), default_limit) else { return Ok(None) };
+        match call.target {
+            Target::Reference(reference) => Ok(Some((reference, call.part))),
+            Target::Handle(handle) => match self.resolve(&handle).await {
+                Ok(reference) => Ok(Some((reference, call.part))),
+                Err(SessionError::NoSuchIndex { .. }) => Ok(None),
+                Err(error) => Err(error),
+            },
         }
     }
 

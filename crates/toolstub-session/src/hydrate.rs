@@ -2,7 +2,7 @@
 
 use futures::StreamExt as _;
 use serde_json::Value;
-use toolstub_core::{OffsetUnit, Reason, Ref};
+use toolstub_core::{OffsetUnit, Ref};
 use toolstub_render::ReadBack;
 use toolstub_store::{ReadRequest, StoreError};
 
@@ -204,15 +204,15 @@ impl Session {
     }
 
     /// What a text stands for, if the store confirms that it is a stub.
-    async fn wanted_of_text(&self, text: &str, call: &Call) -> Result<Option<Wanted>, StoreError> {
+    async fn wanted_of_text(
+        &self,
+        text: &str,
+        call: &Call,
+    ) -> Result<Option<Wanted>, SessionError> {
         let Some(vouched) = self.vouch(text, call).await? else { return Ok(None) };
-        let part = match (vouched.reason, vouched.read_back) {
-            (Reason::SourceRead, Some(call)) => call.part,
-            (Reason::SourceRead, None) => ReadBack::Part,
-            _ => WHOLE,
-        };
+        let part = vouched.read_back.unwrap_or(WHOLE);
         let reference = vouched.receipt.reference().clone();
-        let given = vouched.refs.as_ref().unwrap_or(self.refs()).uri(&reference);
+        let given = vouched.refs.uri(&reference);
         Ok(Some(Wanted::Original(Original { given, reference, part })))
     }
 

@@ -121,7 +121,8 @@ impl ToolPart {
     pub fn is_externalized(&self) -> bool {
         let truncated = self.field(field::TRUNCATED).is_some_and(|value| value.get() == "true");
         // Where storing failed there is a stub without a ref, and nothing that could be stored.
-        truncated && (self.reference().is_some() || self.text(field::ERROR).is_some())
+        let failed = || self.field(field::ERROR).is_some() && self.field(field::REASON).is_some();
+        truncated && (self.reference().is_some() || failed())
     }
 
     /// Whether the policy was over the part before, and left its marks.

@@ -3,6 +3,7 @@
 bucket.py list BUCKET PREFIX             a JSON object: keys with sizes, unfinished uploads with their ids
                                          and whether an object beside them names that
 bucket.py copy BUCKET PREFIX TO_BUCKET   copies the keys below the prefix, as they are
+bucket.py fetch BUCKET PREFIX FOLDER     writes what is below the prefix to files below the folder
 """
 
 import json
@@ -38,5 +39,10 @@ elif action == "copy":
         client.create_bucket(Bucket=target)
     for found in objects:
         client.copy({"Bucket": bucket, "Key": found["Key"]}, target, found["Key"])
+elif action == "fetch":
+    for found in objects:
+        path = os.path.join(sys.argv[4], found["Key"].removeprefix(prefix))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        client.download_file(bucket, found["Key"], path)
 else:
     sys.exit("unknown action " + action)

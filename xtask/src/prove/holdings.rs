@@ -75,6 +75,17 @@ impl Place {
         }
     }
 
+    /// What stands there, as files below a folder: the place itself, or a copy of what a bucket holds.
+    pub(super) fn fetch(&self, folder: &Path) -> anyhow::Result<PathBuf> {
+        match self {
+            Self::Folder(root) => Ok(root.clone()),
+            Self::Bucket { bucket, prefix, python } => {
+                run(python, &["fetch", bucket, &below(prefix), &folder.to_string_lossy()])?;
+                Ok(folder.to_owned())
+            }
+        }
+    }
+
     /// Copies what a bucket holds below its prefix to another bucket.
     pub(super) fn copy_to(&self, target: &str) -> anyhow::Result<()> {
         let Self::Bucket { bucket, prefix, python } = self else { return Ok(()) };

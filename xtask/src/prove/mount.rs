@@ -20,7 +20,7 @@ impl fmt::Display for NotHere {
 impl std::error::Error for NotHere {}
 
 impl NotHere {
-    pub(super) fn because(reason: impl Into<String>) -> anyhow::Error {
+    pub(crate) fn because(reason: impl Into<String>) -> anyhow::Error {
         Self(reason.into()).into()
     }
 }

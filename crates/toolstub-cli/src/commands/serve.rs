@@ -6,10 +6,12 @@ use std::net::ToSocketAddrs as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use axum::Router;
 use serde::Serialize;
 use tokio::net::TcpListener;
-use toolstub_core::UserId;
+use toolstub_core::{SessionId, UserId};
 use toolstub_http::{Keys, Limits, Options, Service};
+use toolstub_mcp::Tools;
 use toolstub_store::ResultStore;
 use tracing::level_filters::LevelFilter;
 
@@ -32,13 +34,15 @@ pub(crate) fn run(args: &Serve, context: &Context) -> Result<Outcome, Failure> {
     };
     let limits = Limits { grace: args.grace, ..Limits::default() };
     let store = context.open()?;
+    let session = context.session()?;
     log(args.log);
     interrupt::give_grace(args.grace);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::storage(anyhow::Error::new(error)))?;
-    let all_ended = runtime.block_on(listen(args, context.json, store, options, limits))?;
+    let all_ended =
+        runtime.block_on(listen(args, context.json, store, session, options, limits))?;
     // What is still under way was given its time.
     runtime.shutdown_background();
     if !all_ended {
@@ -51,6 +55,7 @@ async fn listen(
     args: &Serve,
     json: bool,
     store: ResultStore,
+    session: SessionId,
     options: Options,
     limits: Limits,
 ) -> Result<bool, Failure> {
@@ -78,7 +83,10 @@ async fn listen(
     } else {
         output::remark(&format!("listening on {url}"));
     }
-    let router = Service::new(store, options).into_router();
+    // The retrieval tools, for whoever speaks MCP; a ref brings its session.
+    let tools = Tools::new(store.clone(), session, &options.config);
+    let mcp = Router::new().route_service("/mcp", toolstub_mcp::http_service(tools, None));
+    let router = Service::new(store, options).into_router_with(mcp);
     toolstub_http::serve(listener, router, limits, interrupt::signalled())
         .await
         .map_err(|error| Failure::storage(anyhow!(error)))

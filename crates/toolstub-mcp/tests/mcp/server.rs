@@ -109,7 +109,7 @@ async fn post(host: &str, allowed: &[String], frame: &Value) -> (u16, Value) {
             .header("mcp-name", frame["params"]["name"].as_str().unwrap_or_default());
     }
     let request = request.body(Full::new(Bytes::from(frame.to_string()))).unwrap();
-    let response = http_service(tools, allowed).call(request).await.unwrap();
+    let response = http_service(tools, Some(allowed)).call(request).await.unwrap();
     let status = response.status().as_u16();
     let body = response.into_body().collect().await.unwrap().to_bytes();
     (status, serde_json::from_slice(&body).unwrap_or_default())

@@ -11,7 +11,7 @@ use toolstub_session::{
 use toolstub_store::fault::{Fault, FaultyBackend, Operation, sweep};
 use toolstub_store::{MemoryBackend, ResultStore};
 
-use super::{log, session_in};
+use super::session_in;
 
 struct Scene {
     session: Session,
@@ -19,18 +19,24 @@ struct Scene {
     owner: Owner,
 }
 
+/// A list of about so many characters: its stub is short, and made in little time.
+fn list(name: &str, chars: usize) -> String {
+    format!("[\"{name}\"{}]", ",7".repeat(chars / 2))
+}
+
 /// Two large results, a small one, and a read-back of what is stored before.
 async fn scene(backend: Arc<FaultyBackend>, mode: FailureMode, owner: Owner) -> Scene {
-    let config = Config { failure_mode: mode, threshold_chars: 2000, ..Config::default() };
+    let config = Config { failure_mode: mode, threshold_chars: 1000, ..Config::default() };
     let session = session_in(&ResultStore::new(backend), config);
-    let mut before = [ToolPart::new("c0", "bash", &log("before", 4000))];
+    let mut before = [ToolPart::new("c0", "bash", &list("before", 2000))];
     session.externalize_parts("m0", &[], &mut before, owner.clone()).await.unwrap();
-    let mut read = ToolPart::new("c4", "tool_result_read", &log("before", 2200));
-    read.set("tool_input", serde_json::json!({"ref": before[0].reference(), "limit": 2200}));
+    let piece: String = list("before", 2000).chars().take(1500).collect();
+    let mut read = ToolPart::new("c4", "tool_result_read", &piece);
+    read.set("tool_input", serde_json::json!({"ref": before[0].reference(), "limit": 1500}));
     let raw = vec![
-        ToolPart::new("c1", "bash", &log("a", 3000)),
+        ToolPart::new("c1", "bash", &list("a", 1600)),
         ToolPart::new("c2", "bash", "small"),
-        ToolPart::new("c3", "bash", &log("b", 2500)),
+        ToolPart::new("c3", "bash", &list("b", 1400)),
         read,
     ];
     Scene { session, raw, owner }

@@ -240,6 +240,28 @@ async fn stubs_are_told_by_the_store_where_no_field_tells() {
 }
 
 #[tokio::test]
+async fn a_stub_that_another_call_shows_is_a_text_like_any_other() {
+    let session = session(Config::default());
+    let messages = |id: &str, name: &str, content: &str| {
+        serde_json::json!([
+            {"role": "assistant", "tool_calls": [{"id": id, "function": {"name": name}}]},
+            {"role": "tool", "tool_call_id": id, "content": content},
+        ])
+        .to_string()
+    };
+    let (shape, context, none) = (Shape::OpenAiChat, Context::default(), Call::default());
+    let raw = messages("c1", "bash", &log("a", 21_000));
+    let once = session.externalize_json(shape, &raw, &context).await.unwrap();
+    let stub = once.outcomes().next().unwrap().replacement().unwrap().stub.clone();
+    for shown in [messages("c2", "cat", &stub), messages("c2", "tool_result_read", &stub)] {
+        let hydrated = session.hydrate_json(shape, &shown, &none).await.unwrap();
+        assert_eq!(hydrated.messages, shown);
+    }
+    let hydrated = session.hydrate_json(shape, &once.messages, &none).await.unwrap();
+    assert_eq!(hydrated.messages, raw);
+}
+
+#[tokio::test]
 async fn results_that_an_assistant_has_answered_are_of_an_earlier_step() {
     let session = session(Config::default());
     let text = log("a", 21_000);

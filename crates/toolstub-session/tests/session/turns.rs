@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use toolstub_core::Reason;
 use toolstub_session::{
-    Config, Externalized, Outcome, Owner, Part, Session, Style, ToolPart, ToolResult,
+    Call, Config, Context, Externalized, Outcome, Owner, Part, Session, Shape, Style, ToolPart,
+    ToolResult,
 };
 
 use super::{log, memory, result, session, session_in, turn};
@@ -185,6 +186,17 @@ async fn nothing_is_decided_by_who_runs_it() {
     }
     let turn = turn((0..8).map(|n| result(&format!("c{n}"), log("a", 15_000 + n))).collect());
     let first = sendable(session(Config::default()).externalize(&turn)).await.unwrap();
+    // Servers run these on any thread.
+    let (it, shape, call) = (session(Config::default()), Shape::OpenViking, Call::default());
+    let (context, mut value, mut parts) = (Context::default(), serde_json::json!([]), []);
+    sendable(it.externalize_json(shape, "[]", &context)).await.unwrap();
+    sendable(it.externalize_value(shape, &mut value, &context)).await.unwrap();
+    sendable(it.externalize_parts("m", &[], &mut parts, Owner::Session)).await.unwrap();
+    sendable(it.hydrate_json(shape, "[]", &call)).await.unwrap();
+    sendable(it.hydrate_value(shape, &value, &call)).await.unwrap();
+    sendable(it.hydrate_parts(&parts)).await.unwrap();
+    let stub = sendable(it.register(None, &turn.results[0])).await.unwrap();
+    sendable(it.read_event(&stub.handle.unwrap(), 0, 0)).await.unwrap();
     let second = session(Config::default()).externalize(&turn).await.unwrap();
     assert_eq!(first, second);
 }
