@@ -9,7 +9,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use hyper::header::{
-    CONTENT_ENCODING, HOST, HeaderName, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, HOST, HeaderName, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method};
 use serde_json::json;
@@ -66,6 +66,9 @@ pub(crate) async fn around(
     if let Ok(seconds) = seconds.to_string().parse() {
         headers.insert(PROCESS_TIME, seconds);
     }
+    if !crate::page::is_page(&route) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
@@ -84,6 +87,9 @@ fn admit(service: &Service, request: &Request, route: &str) -> Result<(), Proble
     let headers = request.headers();
     check_host(service, request)?;
     check_origin(service, headers)?;
+    if !crate::page::is_page(route) {
+        check_site(headers)?;
+    }
     check_encoding(headers)?;
     if OPEN.contains(&route) || crate::page::is_page(route) {
         return Ok(());
@@ -130,6 +136,16 @@ fn check_origin(service: &Service, headers: &HeaderMap) -> Result<(), Problem> {
     }
     let message = "requests from pages of other sites are not answered";
     Err(Problem::whole(Code::PermissionDenied, message, json!({ "origin": origin })))
+}
+
+/// Nor has anything else that a browser fetches for another site, such as an image.
+fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
+    let site = headers.get("sec-fetch-site").map_or(&b""[..], HeaderValue::as_bytes);
+    if site != b"cross-site" && site != b"same-site" {
+        return Ok(());
+    }
+    let message = "requests from pages of other sites are not answered";
+    Err(Problem::whole(Code::PermissionDenied, message, json!({})))
 }
 
 /// A body comes as it is, or packed.
