@@ -422,7 +422,8 @@ async function loadMessages(mine) {
   sums(mine);
 }
 
-const isStub = (part) => part.type === 'tool' && part.tool_output_truncated && part.tool_output_ref;
+const isStub = ({ type, tool_output_truncated: cut, tool_output_ref: ref }) =>
+  type === 'tool' && cut === true && typeof ref === 'string' && ref.includes('/tool-results/');
 
 function messageRow({ role, parts, created_at }) {
   const head = el('header', {}, span('role', role), when(created_at));

@@ -13,6 +13,8 @@ use crate::problem::{Code, Problem};
 
 /// How deep values may be nested.
 const MAX_DEPTH: usize = 500;
+/// How many digits a number may have.
+const MAX_DIGITS: usize = 4000;
 
 /// How many faults are told.
 const MAX_FAULTS: usize = 100;
@@ -210,8 +212,7 @@ pub(crate) fn object(body: &[u8], is_json: bool) -> Result<Option<Fields>, Probl
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // A body that nobody can read would come back in every context.
-    if is_json && is_deep(text) {
-        let message = "There was an error parsing the body";
+    if let Some(message) = unreadable(text).filter(|_| is_json) {
         return Err(Problem::short(Code::InvalidArgument, message));
     }
     let mut faults = Faults::default();
@@ -237,15 +238,33 @@ pub(crate) fn object(body: &[u8], is_json: bool) -> Result<Option<Fields>, Probl
     Err(faults.into_problem())
 }
 
-/// Whether values are nested deeper than clients' parsers go.
-fn is_deep(json: &str) -> bool {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for byte in json.bytes() {
+/// What of a JSON text clients' parsers do not read, though it is well-formed.
+fn unreadable(json: &str) -> Option<&'static str> {
+    let bytes = json.as_bytes();
+    let (mut depth, mut digits, mut at) = (0_usize, 0_usize, 0);
+    let mut in_string = false;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
         if in_string {
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
+            match byte {
+                b'"' => in_string = false,
+                b'\\' => {
+                    let escape = bytes.get(at..).unwrap_or_default();
+                    match surrogate(escape) {
+                        Some(0xDC00..) => return Some(UNPAIRED),
+                        Some(_) if escape.get(5) != Some(&b'\\') => return Some(UNPAIRED),
+                        Some(_) if !matches!(surrogate(&escape[6..]), Some(0xDC00..)) => {
+                            return Some(UNPAIRED);
+                        }
+                        Some(_) => at += 11,
+                        None => at += 1,
+                    }
+                }
+                _ => {}
+            }
             continue;
         }
+        digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
         match byte {
             b'"' => in_string = true,
             b'{' | b'[' => depth += 1,
@@ -253,10 +272,23 @@ fn is_deep(json: &str) -> bool {
             _ => {}
         }
         if depth > MAX_DEPTH {
-            return true;
+            return Some("There was an error parsing the body");
+        }
+        if digits > MAX_DIGITS {
+            return Some("a number of the body has more digits than parsers read");
         }
     }
-    false
+    None
+}
+
+/// Said of a text that is none.
+const UNPAIRED: &str = "the body has a surrogate without the other one of its pair";
+
+/// The surrogate that an escape stands for, without its backslash.
+fn surrogate(escape: &[u8]) -> Option<u32> {
+    let digits = escape.strip_prefix(b"u")?.get(..4)?;
+    let unit = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xD800..0xE000).contains(&unit).then_some(unit)
 }
 
 /// The fields of a value that is an object.
@@ -446,11 +478,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deep_is_refused() {
+    fn what_parsers_do_not_read_is_refused() {
         let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
         assert!(object(nested(MAX_DEPTH - 1).as_bytes(), true).is_ok());
         let problem = object(nested(MAX_DEPTH).as_bytes(), true).unwrap_err();
         assert_eq!(problem.message, "There was an error parsing the body");
+        for (body, is_read) in [
+            (r#"{"a":"\ud83d\ude00"}"#, true),
+            (r#"{"a":"\\ud83d"}"#, true),
+            (r#"{"a":"\ud83d"}"#, false),
+            (r#"{"a":"\ude00"}"#, false),
+            (r#"{"a":"\ud83d\ud83d"}"#, false),
+            (r#"{"a":"\ud83dx\ude00"}"#, false),
+            (r#"{"a":"\ud8"}"#, false),
+        ] {
+            assert_eq!(object(body.as_bytes(), true).is_ok(), is_read, "{body}");
+        }
+        let number = |digits: usize| format!("{{\"a\":{}}}", "9".repeat(digits));
+        assert!(object(number(MAX_DIGITS).as_bytes(), true).is_ok());
+        assert!(object(number(MAX_DIGITS + 1).as_bytes(), true).is_err());
         // Brackets in a text are text.
         let text = format!(r#"{{"a":"{}\\","b":"\"["}}"#, "[".repeat(1000));
         assert!(object(text.as_bytes(), true).is_ok());

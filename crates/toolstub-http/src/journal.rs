@@ -291,7 +291,10 @@ impl Journal {
         match self.open(&id).await {
             Ok(Some(Opened { record, sums })) => {
                 let created = record.map(|record| record.created_micros);
-                let modified_micros = sums.last_micros.or(created).unwrap_or_default();
+                let modified_micros = match sums.last_micros.or(created) {
+                    Some(micros) => micros,
+                    None => self.last_write(&id).await?,
+                };
                 Ok(Some(Listed { id, modified_micros }))
             }
             Ok(None) => Ok(None),
@@ -302,6 +305,18 @@ impl Journal {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// When the last of the first objects of a session was written.
+    async fn last_write(&self, id: &SessionId) -> Result<u64, StoreError> {
+        let folder = Some(ResultStore::session_folder(id));
+        let options = ListOptions { folder, depth: Depth::All, after: None, limit: PAGE };
+        let page = self.store.backend().list(options).await?;
+        let times = page.entries.iter().filter_map(|entry| match entry {
+            Entry::Object { head, .. } => Some(micros_of(head.modified)),
+            Entry::Folder { .. } => None,
+        });
+        Ok(times.max().unwrap_or_default())
     }
 
     /// A session's record with all of its messages; `None` without a record.

@@ -119,7 +119,7 @@ impl From<StoreError> for Problem {
             _ => (Code::Internal, json!({})),
         };
         if !matches!(code, Code::NotFound | Code::InvalidArgument) {
-            tracing::error!(%message, "the store failed");
+            tracing::error!(cause = message, "a request failed");
             // The client learns what it can act on, and the log what the store said.
             message = error.to_string();
         }
@@ -152,7 +152,7 @@ impl From<IdError> for Problem {
 }
 
 /// An error and what caused it, as one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut told = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

@@ -6,6 +6,8 @@ use bytes::Bytes;
 use toolstub_core::SessionId;
 use toolstub_store::{Body, Created, StoreError};
 
+use crate::message::lines_of;
+
 use super::name::{Name, Unique};
 use super::tail::{LATE, View};
 use super::{
@@ -93,6 +95,12 @@ impl Journal {
         if batch.idempotency.is_some() && view.holds(unique) {
             // The first attempt came through, and its answer did not. What it refers to was just
             // stored once more, if it was gone.
+            if let Some(name) = view.found(unique)
+                && let Some(kept) = self.read(&id, &name).await?
+                && !are_same(&kept, &batch.lines)
+            {
+                return Err(StoreError::Conflict { reference: "this Idempotency-Key".to_owned() });
+            }
             return Ok(self.is_still(&id, &record).await?.then_some(sums));
         }
 
@@ -132,6 +140,25 @@ impl Journal {
         let is = self.record(id).await?;
         Ok(is.is_some_and(|is| is.incarnation == was.incarnation))
     }
+}
+
+/// Whether kept messages are the ones that came again: their ids and times are others.
+fn are_same(kept: &[u8], lines: &[String]) -> bool {
+    let of_kept = lines_of(kept).map(|line| std::str::from_utf8(line).ok().and_then(content));
+    of_kept.eq(lines.iter().map(|line| content(line)))
+}
+
+/// What a message says, without its id.
+fn content(line: &str) -> Option<(String, String)> {
+    #[derive(serde::Deserialize)]
+    struct Message<'a> {
+        id: String,
+        role: String,
+        #[serde(borrow)]
+        parts: &'a serde_json::value::RawValue,
+    }
+    let message: Message<'_> = serde_json::from_str(line).ok()?;
+    Some((message.role, message.parts.get().replace(&message.id, "")))
 }
 
 /// 64 bits that are the same for the same texts.

@@ -274,13 +274,15 @@ impl Service {
         for name in &names {
             work.push(self.journal.read(id, name).boxed());
         }
-        let read = futures::stream::iter(work).buffered(CONCURRENCY);
-        let objects: Vec<_> = read.try_collect().await?;
-        let parts = objects.iter().flatten().flat_map(|object| turn_parts(object, turn));
-        let tools = parts.filter_map(|part| match part {
-            Part::Tool(part) => Some(part),
-            Part::Other(_) => None,
-        });
-        Ok(tools.collect())
+        let mut objects = futures::stream::iter(work).buffered(CONCURRENCY);
+        let mut tools = Vec::new();
+        while let Some(object) = objects.next().await {
+            let parts = turn_parts(&object?.unwrap_or_default(), turn);
+            tools.extend(parts.into_iter().filter_map(|part| match part {
+                Part::Tool(part) => Some(part),
+                Part::Other(_) => None,
+            }));
+        }
+        Ok(tools)
     }
 }
