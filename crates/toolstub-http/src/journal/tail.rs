@@ -94,9 +94,10 @@ impl View {
         }
     }
 
-    /// What a request brought, if it is there already and came of late.
+    /// What a request brought, if it is there already and its name is known.
     pub(super) fn found(&self, unique: Unique) -> Option<Name> {
-        self.recent.iter().find(|name| name.unique == unique).copied()
+        let mut names = self.settled.names.iter().chain(&self.recent);
+        names.find(|name| name.unique == unique).copied()
     }
 
     /// Whether what a request brings is there already.
