@@ -30,7 +30,7 @@ const LOOK_BACK: usize = 1000;
 /// Of a turn that does not fit, its first message and its last steps come. No message is cut; the
 /// newest comes whatever it weighs, unless the budget is 0.
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session_id}/context", tag = "messages",
+    get, path = "/api/v1/sessions/{session_id}/context", operation_id = "get_context", tag = "messages",
     params(
         ("session_id" = String, Path),
         ("token_budget" = Option<i64>, Query, description = "the most tokens, 128000 if not given"),

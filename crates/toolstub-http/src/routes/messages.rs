@@ -34,7 +34,7 @@ const LOOK_BACK: usize = 256;
 /// Tool parts whose output is oversized are kept with a stub in its place. With the header
 /// `Idempotency-Key`, a request that is sent again is appended once.
 #[utoipa::path(
-    post, path = "/api/v1/sessions/{session_id}/messages", tag = "messages",
+    post, path = "/api/v1/sessions/{session_id}/messages", operation_id = "append_message", tag = "messages",
     params(("session_id" = String, Path)),
     request_body(content = serde_json::Value, description = "`{role, content? | parts?, created_at?, peer_id?, turn_id?, message_kind?, source_message_ids?}`"),
     responses((status = 200, description = "`{session_id, message_count, pending_tokens}`"), (status = 400), (status = 412, description = "an original could not be stored, and the failure mode is to reject"))
@@ -62,7 +62,7 @@ pub(super) async fn append(
 
 /// Appends up to 100 messages, all or none.
 #[utoipa::path(
-    post, path = "/api/v1/sessions/{session_id}/messages/batch", tag = "messages",
+    post, path = "/api/v1/sessions/{session_id}/messages/batch", operation_id = "append_messages", tag = "messages",
     params(("session_id" = String, Path)),
     request_body(content = serde_json::Value, description = "`{messages: […]}`, each as for a single one"),
     responses((status = 200, description = "`{session_id, message_count, added, pending_tokens}`"), (status = 400))

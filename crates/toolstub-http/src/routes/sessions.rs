@@ -20,8 +20,8 @@ use crate::times;
 ///
 /// The body is optional; without `session_id` an id is made.
 #[utoipa::path(
-    post, path = "/api/v1/sessions", tag = "sessions",
-    request_body(content = Value, description = "`{session_id?, memory_policy?, auto_commit_policy?, memory_extraction_config?}`"),
+    post, path = "/api/v1/sessions", operation_id = "create_session", tag = "sessions",
+    request_body(content = Option<Value>, description = "`{session_id?, memory_policy?, auto_commit_policy?, memory_extraction_config?}`"),
     responses((status = 200, description = "`{session_id, uri, user}`"), (status = 400), (status = 409, description = "there is a session with this id"))
 )]
 pub(super) async fn create(State(service): Shared, request: Request) -> Answer {
@@ -72,7 +72,7 @@ struct Made<'a> {
 
 /// Lists all sessions, the newest first.
 #[utoipa::path(
-    get, path = "/api/v1/sessions", tag = "sessions",
+    get, path = "/api/v1/sessions", operation_id = "list_sessions", tag = "sessions",
     responses((status = 200, description = "`[{session_id, uri, is_dir, mod_time}]`"))
 )]
 pub(super) async fn list(State(service): Shared) -> Answer {
@@ -102,7 +102,7 @@ pub(super) async fn list(State(service): Shared) -> Answer {
 
 /// What is known of a session.
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session_id}", tag = "sessions",
+    get, path = "/api/v1/sessions/{session_id}", operation_id = "get_session", tag = "sessions",
     params(
         ("session_id" = String, Path),
         ("auto_create" = Option<bool>, Query, description = "make the session if there is none"),
@@ -128,7 +128,7 @@ pub(super) async fn get(
 
 /// Removes a session with its messages and its results.
 #[utoipa::path(
-    delete, path = "/api/v1/sessions/{session_id}", tag = "sessions",
+    delete, path = "/api/v1/sessions/{session_id}", operation_id = "delete_session", tag = "sessions",
     params(("session_id" = String, Path)),
     responses((status = 200, description = "`{session_id}`"), (status = 404))
 )]
