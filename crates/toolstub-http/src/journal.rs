@@ -317,15 +317,14 @@ impl Journal {
         record: &SessionRecord,
         look: Look,
     ) -> Result<Created, StoreError> {
-        let look = match look.plan.from {
-            None => look,
-            Some(_) => {
-                let look = self.look_from_start(id).await?;
-                if self.record(id).await?.is_some() {
-                    return Ok(Created::Existed);
-                }
-                look
+        let look = if look.plan.from.is_none() {
+            look
+        } else {
+            let whole = self.look_from_start(id).await?;
+            if self.record(id).await?.is_some() {
+                return Ok(Created::Existed);
             }
+            whole
         };
         self.remove_messages(id, &look.names).await?;
         self.write_record(id, record).await

@@ -9,10 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use toolstub_core::{Kind, Ref, SessionId, Synopsis};
 use toolstub_store::fault::Operation;
-use toolstub_store::{Backend, Created, DEFAULT_HARD_CAP, Original, ResultStore, StoreError, WriteRequest};
+use toolstub_store::{
+    Backend, Created, DEFAULT_HARD_CAP, Original, ResultStore, StoreError, WriteRequest,
+};
 
 use self::shared::Shared;
-use super::{Batch, Clock, Journal, Sums, TRIES, SessionRecord, chance, record_key};
+use super::{Batch, Clock, Journal, SessionRecord, Sums, TRIES, chance, record_key};
 
 const NOW: u64 = 1_796_061_332_000_000;
 
@@ -118,7 +120,8 @@ async fn each_senders_messages_stay_in_order_whatever_the_clocks_say() {
     let texts = seen(&backend).await.unwrap();
     assert_eq!(texts.len(), 160);
     for sender in 0..8 {
-        let own: Vec<_> = texts.iter().filter(|text| text.starts_with(&format!("{sender}:"))).collect();
+        let own: Vec<_> =
+            texts.iter().filter(|text| text.starts_with(&format!("{sender}:"))).collect();
         let sent: Vec<_> = (0..20).map(|number| format!("{sender}:{number}")).collect();
         assert_eq!(own, sent.iter().collect::<Vec<_>>());
     }
@@ -132,7 +135,8 @@ async fn one_process_gives_no_time_twice() {
     let backend: Arc<dyn Backend> = Arc::new(Shared::default());
     let stopped = Clock(Arc::new(|| NOW));
     let journal = Journal::new(ResultStore::new(Arc::clone(&backend)), stopped);
-    let texts: Vec<[&str; 1]> = "abcdefghi".split("").filter(|c| !c.is_empty()).map(|c| [c]).collect();
+    let texts: Vec<[&str; 1]> =
+        "abcdefghi".split("").filter(|c| !c.is_empty()).map(|c| [c]).collect();
     let sent = texts.iter().map(|text| send(&journal, text, None));
     futures::future::try_join_all(sent).await.unwrap();
     let names = journal.names(&session()).await.unwrap().unwrap();

@@ -102,7 +102,7 @@ impl Service {
         let (mut tokens, mut shown, mut last) = (0, 0, None);
         for ((place, message), is_shown) in weighed.into_iter().zip(chosen) {
             if last != Some(place) {
-                objects.push((names[place].clone(), Some(Vec::new())));
+                objects.push((names[place], Some(Vec::new())));
                 last = Some(place);
             }
             if let Some((_, Some(lines))) = objects.last_mut() {
