@@ -73,8 +73,8 @@ pub(crate) fn router(service: Arc<Service>, others: Router) -> Router {
             Problem::short(Code::Unknown, "Method Not Allowed")
         })
         .layer(RequestDecompressionLayer::new())
-        .layer(from_fn_with_state(Arc::clone(&service), around::around))
         .layer(CatchPanicLayer::custom(around::panicked))
+        .layer(from_fn_with_state(Arc::clone(&service), around::around))
         .with_state(service)
 }
 

@@ -94,9 +94,14 @@ impl View {
         }
     }
 
+    /// What a request brought, if it is there already and came of late.
+    pub(super) fn found(&self, unique: Unique) -> Option<Name> {
+        self.recent.iter().find(|name| name.unique == unique).copied()
+    }
+
     /// Whether what a request brings is there already.
     pub(super) fn holds(&self, unique: Unique) -> bool {
-        self.settled.keyed.contains(&unique) || self.recent.iter().any(|name| name.unique == unique)
+        self.settled.keyed.contains(&unique) || self.found(unique).is_some()
     }
 
     /// The last names, at most so many, in order.

@@ -229,7 +229,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             (Arc::clone(&self.proxy), Arc::clone(&self.remote), self.client.clone());
         if letter.requests.is_empty() {
             // What follows may build on it.
-            remote.exchange(&proxy, letter, &client).await;
+            let arrives = remote.exchange(&proxy, letter, &client);
+            if timeout(CONNECTING, arrives).await.is_err() {
+                tracing::warn!("the MCP server does not take a notification");
+            }
             if begins && self.listening.is_none() {
                 let listening = async move { remote.listen(&proxy, &client).await };
                 self.listening = Some(self.tasks.spawn(listening));

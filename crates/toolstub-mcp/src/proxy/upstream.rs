@@ -92,8 +92,14 @@ impl Proxy {
             Kind::Tools { is_first } => self.tools(text, &Object::parse(raw?)?, is_first, asked),
             Kind::Call { tool } => {
                 let result = Object::parse(raw?)?;
-                let task = result.object("task").and_then(|task| task.text("taskId"));
-                match task.or_else(|| result.text("taskId")) {
+                // In the later era a task is its result; in the earlier one it is a field of it.
+                let task = if result.is("resultType", "task") {
+                    result.text("taskId")
+                } else {
+                    let task = result.object("task").filter(|_| result.get("content").is_none());
+                    task.and_then(|task| task.text("taskId"))
+                };
+                match task {
                     Some(task) => {
                         asked.begin_task(task, tool);
                         None
