@@ -148,7 +148,7 @@ impl Proxy {
             }
         }
         let with = match std::str::from_utf8(&frame) {
-            Ok(text) => self.rewritten(text, self.from_upstream(text)).await,
+            Ok(text) => self.rewritten(text, self.upstream_says(text)).await,
             Err(_) => None,
         };
         // A client that has gone away wants no answer.
@@ -212,10 +212,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         self.droppable.retain(|_, exchange| !exchange.is_finished());
         if self.call_off(text) {
             // Forgotten, so that no answer is expected.
-            self.proxy.from_client(text);
+            self.proxy.client_says(text);
             return;
         }
-        let from = self.proxy.from_client(text);
+        let from = self.proxy.client_says(text);
         let body = match &from.forward {
             Forward::Unchanged => text,
             Forward::Text(left) => left,
