@@ -112,12 +112,12 @@ fn check_host(service: &Service, request: &Request) -> Result<(), Problem> {
     // Browsers always say by which name they came, once.
     let named =
         request.headers().get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
-    let mut names = named.chain(request.uri().host());
+    let mut authorities = named.chain(request.uri().host());
     let is_known = |name: &str| {
         let name = without_port(name);
         is_local(name) || service.options.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
     };
-    let Some(host) = names.find(|name| !is_known(name)) else { return Ok(()) };
+    let Some(host) = authorities.find(|name| !is_known(name)) else { return Ok(()) };
     let message = format!(
         "the service does not go by the name `{host}`; have it started with --allow-host {host}"
     );

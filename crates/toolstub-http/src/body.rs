@@ -69,13 +69,11 @@ impl Service {
             let frame = if room.is_none() {
                 body.frame().await
             } else {
-                match tokio::time::timeout(PATIENCE, body.frame()).await {
-                    Ok(frame) => frame,
-                    Err(_) => {
-                        let message = "the rest of the body did not come in time";
-                        return Err(Problem::short(Code::DeadlineExceeded, message));
-                    }
-                }
+                let Ok(frame) = tokio::time::timeout(PATIENCE, body.frame()).await else {
+                    let message = "the rest of the body did not come in time";
+                    return Err(Problem::short(Code::DeadlineExceeded, message));
+                };
+                frame
             };
             let Some(frame) = frame else { break };
             let Ok(frame) = frame else {

@@ -163,13 +163,11 @@ impl Service {
             .boxed();
         let mut body = opening.into_bytes();
         while body.len() < EAGER {
-            match pieces.next().await {
-                Some(piece) => body.extend_from_slice(&piece?),
-                None => {
-                    body.extend_from_slice(closing.as_bytes());
-                    return Ok(envelope::json(body));
-                }
-            }
+            let Some(piece) = pieces.next().await else {
+                body.extend_from_slice(closing.as_bytes());
+                return Ok(envelope::json(body));
+            };
+            body.extend_from_slice(&piece?);
         }
         let begin = futures::stream::once(async move { Ok(Bytes::from(body)) });
         let end = futures::stream::once(async move { Ok(Bytes::from(closing)) });
