@@ -9,9 +9,11 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::header::CONTENT_TYPE;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::SemaphorePermit;
 
 use crate::ask::{self, Fields};
+use crate::journal::Idempotency;
 use crate::problem::{Code, Problem};
 use crate::service::Service;
 
@@ -41,6 +43,8 @@ pub(crate) struct Taken<'a> {
     pub(crate) fields: Option<Fields>,
     /// The size of the body, in bytes.
     pub(crate) size: usize,
+    /// By what the request is known if it is sent again, if the client sees to that.
+    pub(crate) idempotency: Option<Idempotency>,
     _room: Option<SemaphorePermit<'a>>,
 }
 
@@ -56,7 +60,15 @@ impl Service {
         let (body, room) = self.take_in(body).await?;
         let size = body.len();
         let fields = at_length(size, || ask::object(&body, is_json))?;
-        Ok(Taken { fields, size, _room: room })
+        // An empty key comes of a template that was not filled in.
+        let key = parts.headers.get("idempotency-key").filter(|key| !key.is_empty());
+        let idempotency = key.map(|key| {
+            // The same key does for different routes.
+            let key = [parts.uri.path().as_bytes(), b"\n", key.as_bytes()].concat();
+            let request = at_length(size, || Sha256::digest(&body)).into();
+            Idempotency { key, request }
+        });
+        Ok(Taken { fields, size, idempotency, _room: room })
     }
 
     async fn take_in(&self, body: Body) -> Result<(Bytes, Option<SemaphorePermit<'_>>), Problem> {

@@ -83,7 +83,15 @@ pub(crate) struct Batch {
     pub(crate) lines: Vec<String>,
     pub(crate) tokens: u64,
     /// The same for each attempt to send the same, if the client sees to it.
-    pub(crate) idempotency: Option<Vec<u8>>,
+    pub(crate) idempotency: Option<Idempotency>,
+}
+
+/// By what a request is known if it is sent again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Idempotency {
+    pub(crate) key: Vec<u8>,
+    /// The digest of the request: another one must not come with the same key.
+    pub(crate) request: [u8; 32],
 }
 
 /// Sessions and messages in a store.

@@ -254,9 +254,9 @@ pub(crate) fn turn_parts(object: &[u8], turn: &str) -> Vec<Part> {
     parts
 }
 
-/// The messages of an object.
+/// The messages of an object; other lines are notes.
 pub(crate) fn lines_of(object: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
-    object.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
+    object.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && line[0] != b'#')
 }
 
 /// What a kept message weighs, in tokens.

@@ -1,17 +1,17 @@
 //! Appending.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use toolstub_core::SessionId;
 use toolstub_store::{Body, Created, StoreError};
 
-use crate::message::lines_of;
-
 use super::name::{Name, Unique};
 use super::tail::{LATE, View};
 use super::{
-    Batch, Journal, Look, MAX_MESSAGES, SessionRecord, Sums, TRIES, anew, busy, lock, message_key,
+    Batch, Idempotency, Journal, Look, MAX_MESSAGES, SessionRecord, Sums, TRIES, anew, busy, lock,
+    message_key,
 };
 
 /// After how long it is looked anew at what there is before something is appended.
@@ -89,17 +89,14 @@ impl Journal {
         }
         let sums = view.sums();
         let unique = match &batch.idempotency {
-            Some(key) => Unique::of_key(digest(&[record.incarnation.as_bytes(), key])),
+            Some(given) => Unique::of_key(digest(&[record.incarnation.as_bytes(), &given.key])),
             None => Unique::of_chance(digest(&[super::chance().as_bytes()])),
         };
         if batch.idempotency.is_some() && view.holds(unique) {
             // The first attempt came through, and its answer did not. What it refers to was just
             // stored once more, if it was gone.
-            if let Some(name) = view.found(unique)
-                && let Some(kept) = self.read(&id, &name).await?
-                && !are_same(&kept, &batch.lines)
-            {
-                return Err(StoreError::Conflict { reference: "this Idempotency-Key".to_owned() });
+            if let Some(name) = view.found(unique) {
+                self.check_same(&id, &name, batch.idempotency.as_ref()).await?;
             }
             return Ok(self.is_still(&id, &record).await?.then_some(sums));
         }
@@ -107,6 +104,9 @@ impl Journal {
         let count = batch.lines.len() as u64;
         let mut body = batch.lines.join("\n");
         body.push('\n');
+        if let Some(Idempotency { request, .. }) = &batch.idempotency {
+            body.push_str(&note_of(request));
+        }
         if body.len() as u64 > MAX_MESSAGES {
             return Err(StoreError::Invalid {
                 field: "messages",
@@ -126,6 +126,18 @@ impl Journal {
             self.store.backend().delete(&key).await?;
             return Ok(None);
         }
+        if batch.idempotency.is_some() {
+            // Another request may have come with the same key at this very moment.
+            let look = self.look(&id, false).await?;
+            let others =
+                look.names.iter().filter(|other| other.unique == unique && **other != name);
+            for other in others {
+                if let Err(error) = self.check_same(&id, other, batch.idempotency.as_ref()).await {
+                    self.store.backend().delete(&key).await?;
+                    return Err(error);
+                }
+            }
+        }
         lock(&self.tail(&id)).add(&record.incarnation, name);
         self.bodies.insert((id.encoded().to_owned(), name), body);
         Ok(Some(Sums {
@@ -135,6 +147,20 @@ impl Journal {
         }))
     }
 
+    /// Refuses a request with the key of another one.
+    async fn check_same(
+        &self,
+        id: &SessionId,
+        name: &Name,
+        given: Option<&Idempotency>,
+    ) -> Result<(), StoreError> {
+        let (Some(kept), Some(given)) = (self.read(id, name).await?, given) else { return Ok(()) };
+        if kept.ends_with(note_of(&given.request).as_bytes()) {
+            return Ok(());
+        }
+        Err(StoreError::Conflict { reference: "this Idempotency-Key".to_owned() })
+    }
+
     /// Whether a session is the one that it was.
     async fn is_still(&self, id: &SessionId, was: &SessionRecord) -> Result<bool, StoreError> {
         let is = self.record(id).await?;
@@ -142,23 +168,14 @@ impl Journal {
     }
 }
 
-/// Whether kept messages are the ones that came again: their ids and times are others.
-fn are_same(kept: &[u8], lines: &[String]) -> bool {
-    let of_kept = lines_of(kept).map(|line| std::str::from_utf8(line).ok().and_then(content));
-    of_kept.eq(lines.iter().map(|line| content(line)))
-}
-
-/// What a message says, without its id.
-fn content(line: &str) -> Option<(String, String)> {
-    #[derive(serde::Deserialize)]
-    struct Message<'a> {
-        id: String,
-        role: String,
-        #[serde(borrow)]
-        parts: &'a serde_json::value::RawValue,
+/// What is noted behind the messages of a request with a key: a line that is no message.
+fn note_of(request: &[u8; 32]) -> String {
+    let mut note = String::from("#request ");
+    for byte in request {
+        let _ = write!(note, "{byte:02x}");
     }
-    let message: Message<'_> = serde_json::from_str(line).ok()?;
-    Some((message.role, message.parts.get().replace(&message.id, "")))
+    note.push('\n');
+    note
 }
 
 /// 64 bits that are the same for the same texts.

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -16,7 +15,7 @@ use super::{Answer, At, Shared};
 use crate::ask::{self, Faults, Fields};
 use crate::body::at_length;
 use crate::envelope;
-use crate::journal::{Batch, Begun, Sums, TRIES, chance};
+use crate::journal::{Batch, Begun, Idempotency, Sums, TRIES, chance};
 use crate::message::{Incoming, turn_parts};
 use crate::problem::{Code, Problem};
 use crate::service::Service;
@@ -52,7 +51,7 @@ pub(super) async fn append(
     faults.check()?;
     let id = Service::session_id(&given)?;
     let again = || one(fields, &mut Faults::default());
-    let sums = service.append(&id, messages, again, &parts.headers).await?;
+    let sums = service.append(&id, messages, again, taken.idempotency.as_ref()).await?;
     Ok(envelope::ok(&json!({
         "session_id": id.as_str(),
         "message_count": sums.count,
@@ -81,7 +80,7 @@ pub(super) async fn append_batch(
     let id = Service::session_id(&given)?;
     let added = messages.len();
     let again = || several(fields, &mut Faults::default());
-    let sums = service.append(&id, messages, again, &parts.headers).await?;
+    let sums = service.append(&id, messages, again, taken.idempotency.as_ref()).await?;
     Ok(envelope::ok(&json!({
         "session_id": id.as_str(),
         "message_count": sums.count,
@@ -160,11 +159,8 @@ impl Service {
         id: &SessionId,
         mut messages: Vec<Incoming>,
         again: impl Fn() -> Vec<Incoming>,
-        headers: &HeaderMap,
+        idempotency: Option<&Idempotency>,
     ) -> Result<Sums, Problem> {
-        // An empty one comes of a template that was not filled in.
-        let key = headers.get("idempotency-key").filter(|key| !key.is_empty());
-        let idempotency = key.map(|key| key.as_bytes().to_vec());
         messages.iter().try_for_each(Incoming::check)?;
         let now = times::micros(self.journal.clock().now());
         let ids: Vec<_> =
@@ -172,7 +168,7 @@ impl Service {
         for _ in 0..TRIES {
             let begun = self.journal.begin(id, &self.record(id)).await?;
             let mut batch = self.shortened(id, &begun, messages, &ids, &now).await?;
-            batch.idempotency.clone_from(&idempotency);
+            batch.idempotency = idempotency.cloned();
             let count = batch.lines.len() as u64;
             if let Some(sums) = self.journal.append(begun, batch).await? {
                 self.metrics.messages_appended.inc_by(count);

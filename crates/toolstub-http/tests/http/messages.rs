@@ -228,10 +228,30 @@ async fn another_request_with_the_same_key_is_refused() {
     let (status, code, message) = send("k1", "b").await.error();
     assert_eq!((status, code.as_str()), (409, "CONFLICT"), "{message}");
     assert!(message.contains("Idempotency-Key"), "{message}");
+    // What a step of a turn becomes depends on what stands there; the request does not.
+    let step = async |key: &str| {
+        let part = tool("c2", &log(1, 30_000));
+        let body = json!({"role": "assistant", "turn_id": "t1", "parts": [part]});
+        let request = Request::post(MESSAGES)
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("idempotency-key", key)
+            .body(Body::from(body.to_string()));
+        server.send(request.unwrap()).await.status.as_u16()
+    };
+    assert_eq!((step("k2").await, step("k2").await, step("k1").await), (200, 200, 409));
+    // Of several at the same moment one is kept, and the others are told.
+    let (one, two, three) = tokio::join!(send("k3", "x"), send("k3", "y"), send("k3", "z"));
+    let statuses = [one, two, three].map(|answer| answer.status.as_u16());
+    assert!(statuses.iter().filter(|status| **status == 200).count() <= 1, "{statuses:?}");
+    assert!(statuses.iter().all(|status| matches!(status, 200 | 409)), "{statuses:?}");
+    let before =
+        server.get("/api/v1/sessions/s1").await.result()["message_count"].as_u64().unwrap();
     // An empty key is none.
     assert_eq!(send("", "c").await.status, 200);
     assert_eq!(send("", "d").await.status, 200);
-    assert_eq!(server.get("/api/v1/sessions/s1").await.result()["message_count"], 3);
+    let after = server.get("/api/v1/sessions/s1").await.result()["message_count"].as_u64().unwrap();
+    assert_eq!(after, before + 2);
 }
 
 #[tokio::test]
