@@ -136,16 +136,13 @@ impl Step {
         };
         let gives = |from: Option<&str>| edit.install(from).is_ok_and(|made| made == text);
         let is_in = edit.is_in(text);
-        let (after, drop_backup) = if is_in && gives(None) {
-            (None, false)
-        } else {
-            match backup {
-                // Nothing was changed since: what was there comes back to the letter.
-                Some(backup) if is_in && !edit.is_in(&backup) && gives(Some(&backup)) => {
-                    (Some(backup), true)
-                }
-                _ => (edit.uninstall(text)?, false),
+        let (after, drop_backup) = match backup {
+            // Nothing was changed since: what was there comes back to the letter.
+            Some(backup) if is_in && !edit.is_in(&backup) && gives(Some(&backup)) => {
+                (Some(backup), true)
             }
+            _ if is_in && gives(None) => (None, false),
+            _ => (edit.uninstall(text)?, false),
         };
         Ok(Self { path, before, after, backup: None, drop_backup })
     }

@@ -149,6 +149,7 @@ fn each_payload_has_its_answer() {
         exits(&whole, 0);
         let whole = String::from_utf8(whole.stdout).unwrap();
         assert!(whole.contains(&long) || whole.contains(&escaped(&long)), "{}", case.name);
+        assert!(!whole.contains("<untrusted_context>"), "{}", case.name);
 
         let schemas = fs::read_to_string(format!("{FIXTURES}/schemas/{}.json", case.host)).unwrap();
         let schemas: Value = serde_json::from_str(&schemas).unwrap();

@@ -7,6 +7,10 @@ use toolstub_session::Replacement;
 
 use super::taken::Taken;
 
+/// What the host puts around what it does not trust. It stays around the stub, which speaks of that.
+const BEGIN: &str = "<untrusted_context>\n";
+const END: &str = "\n</untrusted_context>";
+
 pub(super) fn take<'a>(fields: &Object<'a>) -> Option<Taken<'a>> {
     let body = fields.object("tool_response")?.given("llmContent")?;
     let mut taken = Taken::new(body);
@@ -16,6 +20,14 @@ pub(super) fn take<'a>(fields: &Object<'a>) -> Option<Taken<'a>> {
                 .and_then(|part| part.get("text"))
                 .is_some_and(|raw| taken.value(body, raw, None));
         taken.has_more |= !is_text;
+    }
+    for text in &mut taken.texts {
+        let content = &text.result.content;
+        let begins = content.starts_with(BEGIN.as_bytes());
+        if begins && content.len() >= BEGIN.len() + END.len() && content.ends_with(END.as_bytes()) {
+            text.result.content = content.slice(BEGIN.len()..content.len() - END.len());
+            text.around = (BEGIN, END);
+        }
     }
     // What takes the place of the result is text: an image would be lost.
     (!taken.has_more).then_some(taken)

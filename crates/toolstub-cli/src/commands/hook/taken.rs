@@ -35,6 +35,8 @@ pub(super) struct Text {
     pub(super) at: Range<usize>,
     /// What is to be stored of it.
     pub(super) result: ToolResult,
+    /// What the host has put before and behind it.
+    pub(super) around: (&'static str, &'static str),
 }
 
 impl<'a> Taken<'a> {
@@ -60,7 +62,7 @@ impl<'a> Taken<'a> {
         let standing = Standing::Untold;
         let result =
             ToolResult { content: content.into(), mime_type, standing, ..ToolResult::default() };
-        self.texts.push(Text { at: span(body, raw), result });
+        self.texts.push(Text { at: span(body, raw), result, around: ("", "") });
     }
 
     /// Takes the texts of content blocks.
@@ -112,16 +114,20 @@ impl<'a> Taken<'a> {
 
     /// All texts, one behind the other, with the stubs in the place of what they stand for.
     pub(super) fn joined(&self, stubs: &[Option<&Replacement>]) -> String {
-        let texts: Vec<Cow<'_, str>> = self
-            .texts
-            .iter()
-            .zip(stubs)
-            .map(|(text, stub)| match stub {
-                Some(stub) => Cow::Borrowed(stub.stub.as_str()),
-                None => String::from_utf8_lossy(&text.result.content),
-            })
-            .collect();
-        self.noted(&texts.join("\n"))
+        let mut joined = String::new();
+        for (text, stub) in self.texts.iter().zip(stubs) {
+            if !joined.is_empty() {
+                joined.push('\n');
+            }
+            let (before, behind) = text.around;
+            joined.push_str(before);
+            match stub {
+                Some(stub) => joined.push_str(&stub.stub),
+                None => joined.push_str(&String::from_utf8_lossy(&text.result.content)),
+            }
+            joined.push_str(behind);
+        }
+        self.noted(&joined)
     }
 
     /// A stub that says so where more was cut than it knows of.
