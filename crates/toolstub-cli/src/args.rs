@@ -109,6 +109,7 @@ pub(crate) enum Host {
 }
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word on the command line")]
 pub(crate) struct Init {
     /// The host whose configuration is changed.
     #[arg(value_enum, value_name = "HOST")]
@@ -362,6 +363,9 @@ pub(crate) struct Gc {
 pub(crate) struct Mcp {
     #[command(flatten)]
     pub(crate) offered: Offered,
+    /// Offer a tool that shows stubs too, for hosts that put its result in the place of another's.
+    #[arg(long)]
+    pub(crate) stub_tool: bool,
 }
 
 #[derive(Debug, ClapArgs)]

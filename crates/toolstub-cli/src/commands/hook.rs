@@ -135,9 +135,9 @@ fn answer(
     }
     Ok(match host {
         Host::Claude => claude::answer(&taken, &stubs),
-        Host::Codex => codex::answer(&taken, &stubs),
+        Host::Codex => Some(codex::answer(&taken, &stubs)),
         Host::Cursor => cursor::answer(&taken, &stubs),
-        Host::Gemini => gemini::answer(&taken, &stubs, args.tail_tool.as_deref()),
+        Host::Gemini => Some(gemini::answer(&taken, &stubs, args.tail_tool.as_deref())),
         Host::Opencode => opencode::answer(&taken, &stubs),
     })
 }
@@ -198,7 +198,7 @@ fn sender(fields: &Object<'_>, in_cursor: bool) -> Sender {
 /// Whether a tool brings back what is stored, whosever server offers it: what it returns was asked for.
 fn is_retrieval(tool: &str) -> bool {
     let named = Tool::ALL.into_iter().map(Tool::base_name);
-    named.chain(["tool_result_stub", "toolresult_read"]).any(|name| tool.ends_with(name))
+    named.chain([Tool::Stub.base_name(), "toolresult_read"]).any(|name| tool.ends_with(name))
 }
 
 /// The session that was given, else the host's.

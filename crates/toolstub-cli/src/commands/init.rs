@@ -11,6 +11,7 @@ mod json;
 mod plan;
 mod toml;
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -43,8 +44,8 @@ enum Action {
 }
 
 #[derive(Debug, Serialize)]
-struct Answer {
-    files: Vec<Done>,
+struct Answer<'a> {
+    files: &'a [Done],
 }
 
 pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
@@ -64,8 +65,8 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
                 .with_context(|| format!("cannot change {}", step.path.display()))
                 .map_err(Failure::storage)?;
         }
-        let content = if args.show { step.after } else { None };
-        files.push(Done { path: step.path, action, content });
+        let shown = if args.show { step.after } else { None };
+        files.push(Done { path: step.path, action, content: shown });
     }
     tell(&files, context.json)?;
     if args.host == Host::Codex && !args.uninstall {
@@ -79,14 +80,6 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
 
 fn tell(files: &[Done], json: bool) -> Result<(), Failure> {
     if json {
-        let files = files
-            .iter()
-            .map(|Done { path, action, content }| Done {
-                path: path.clone(),
-                action: *action,
-                content: content.clone(),
-            })
-            .collect();
         return output::write_json(&Answer { files });
     }
     let mut told = String::new();
@@ -97,7 +90,7 @@ fn tell(files: &[Done], json: bool) -> Result<(), Failure> {
             Action::Removed => "removed",
             Action::Unchanged => "unchanged",
         };
-        told.push_str(&format!("{action} {}\n", path.display()));
+        let _ = writeln!(told, "{action} {}", path.display());
         if let Some(content) = content {
             told.push_str(content);
             told.push_str(if content.ends_with('\n') { "\n" } else { "\n\n" });

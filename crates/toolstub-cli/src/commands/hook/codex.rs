@@ -25,8 +25,8 @@ pub(super) fn take<'a>(fields: &Object<'a>) -> Option<Taken<'a>> {
     (!taken.has_more).then_some(taken)
 }
 
-pub(super) fn answer(taken: &Taken<'_>, stubs: &[Option<&Replacement>]) -> Option<String> {
-    Some(json!({"decision": "block", "reason": taken.joined(stubs)}).to_string())
+pub(super) fn answer(taken: &Taken<'_>, stubs: &[Option<&Replacement>]) -> String {
+    json!({"decision": "block", "reason": taken.joined(stubs)}).to_string()
 }
 
 fn is_cut(content: &[u8]) -> bool {

@@ -37,14 +37,14 @@ pub(super) fn answer(
     taken: &Taken<'_>,
     stubs: &[Option<&Replacement>],
     tail_tool: Option<&str>,
-) -> Option<String> {
+) -> String {
     if let Some(name) = tail_tool
         && let [Some(stub)] = stubs
         && let Some(reference) = &stub.reference
     {
         let request = json!({"name": name, "args": {"tool_output_ref": reference.to_string()}});
         let output = json!({"hookEventName": "AfterTool", "tailToolCallRequest": request});
-        return Some(json!({"hookSpecificOutput": output}).to_string());
+        return json!({"hookSpecificOutput": output}).to_string();
     }
-    Some(json!({"decision": "deny", "reason": taken.joined(stubs)}).to_string())
+    json!({"decision": "deny", "reason": taken.joined(stubs)}).to_string()
 }

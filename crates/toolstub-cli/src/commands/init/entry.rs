@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
 
 use super::document::{Document, Node};
@@ -74,7 +74,7 @@ impl Edit {
                 }
                 text
             }
-            Self::Toml(server) => server.uninstall(text)?,
+            Self::Toml(_) => toml::Server::uninstall(text)?,
             Self::Whole(_) if self.is_in(text) => return Ok(None),
             Self::Whole(_) => text.to_owned(),
         };
@@ -88,7 +88,7 @@ impl Edit {
                 let Ok(document) = Document::parse(text) else { return false };
                 entries.iter().any(|entry| entry.find(&document).is_some())
             }
-            Self::Toml(server) => server.is_in(text),
+            Self::Toml(_) => toml::is_in(text),
             Self::Whole(whole) => whole.lines().next() == text.lines().next(),
         }
     }
@@ -129,20 +129,19 @@ impl Entry {
                     put(&document, span, inner)
                 }
             },
-            Self::Server { path, value } => match found {
-                Some(place) => put(&document, place.span, value),
-                None => {
-                    let other =
-                        document.find(path).and_then(|servers| document.member(servers, NAME));
-                    match other {
-                        Some(_) => Err(anyhow!(
-                            "`{}.{NAME}` in it is another server; give that another name first",
-                            path.join(".")
-                        )),
-                        None => json::add(text, path, NAME, value),
-                    }
+            Self::Server { path, value } => {
+                if let Some(place) = found {
+                    return put(&document, place.span, value);
                 }
-            },
+                let servers = document.find(path);
+                if servers.is_some_and(|servers| document.member(servers, NAME).is_some()) {
+                    bail!(
+                        "`{}.{NAME}` in it is another server; give that another name first",
+                        path.join(".")
+                    );
+                }
+                json::add(text, path, NAME, value)
+            }
             Self::Note { name, value } => match document.member(document.root(), name) {
                 Some(_) => Ok(text.to_owned()),
                 None => json::add(text, &[], name, value),

@@ -150,13 +150,13 @@ pub(super) fn remove(text: &str, span: Range<usize>) -> anyhow::Result<String> {
         let parent = parent.span.clone();
         let source = document.text;
         let before = source[..child.start].trim_end().len().max(parent.start + 1);
-        let mut cuts = vec![before..child.end];
         let after = children.get(index + 1).map_or(parent.end - 1, |next| next.start);
         let comma = document.comma(child.end..after).or_else(|| {
             let previous = children.get(index.checked_sub(1)?)?;
             document.comma(previous.end..child.start)
         });
-        cuts.extend(comma.map(|at| at..at + 1));
+        let mut cuts: Vec<Range<usize>> = comma.map(|at| at..at + 1).into_iter().collect();
+        cuts.push(before..child.end);
         cuts.sort_by_key(|cut| cut.start);
         let mut changed = String::with_capacity(source.len());
         let mut at = 0;
@@ -180,5 +180,81 @@ pub(super) fn remove(text: &str, span: Range<usize>) -> anyhow::Result<String> {
             continue;
         }
         return Ok(changed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn appends(text: &str, expected: &str) {
+        let made = append(text, &["a", "b"], &json!({"n": 1})).unwrap();
+        assert_eq!(made, expected);
+        let document = Document::parse(&made).unwrap();
+        let list = document.find(&["a", "b"]).unwrap();
+        let span = document.items(list).pop().unwrap().span.clone();
+        let left = remove(&made, span).unwrap();
+        // Containers that were empty before go with what was in them.
+        let hollow = |text: &str| {
+            matches!(text.trim(), "" | "{}") || text.contains("{}") || text.contains("[]")
+        };
+        assert!(left == text || hollow(text), "{left:?}");
+    }
+
+    #[test]
+    fn item_is_written_in_the_manner_of_the_file() {
+        appends(
+            "",
+            "{\n  \"a\": {\n    \"b\": [\n      {\n        \"n\": 1\n      }\n    ]\n  }\n}\n",
+        );
+        appends(r#"{"x":1}"#, r#"{"x":1,"a":{"b":[{"n":1}]}}"#);
+        appends(r#"{"a":{"b":[2]}}"#, r#"{"a":{"b":[2,{"n":1}]}}"#);
+        appends(
+            "{\n\t\"a\": {\n\t\t\"b\": [\n\t\t\t2 // two\n\t\t]\n\t}\n}",
+            "{\n\t\"a\": {\n\t\t\"b\": [\n\t\t\t2, // two\n\t\t\t{\n\t\t\t\t\"n\": 1\n\t\t\t}\n\t\t]\n\t}\n}",
+        );
+        appends(
+            "{\r\n  \"a\": { \"b\": [] }\r\n}\r\n",
+            "{\r\n  \"a\": { \"b\": [\r\n    {\r\n      \"n\": 1\r\n    }\r\n  ] }\r\n}\r\n",
+        );
+    }
+
+    #[track_caller]
+    fn removes(text: &str, path: &[&str], expected: &str) {
+        let span = Document::parse(text).unwrap().find(path).unwrap().span.clone();
+        assert_eq!(remove(text, span).unwrap(), expected);
+    }
+
+    #[test]
+    fn value_goes_with_its_comma_and_leaves_nothing_hollow() {
+        removes(r#"{"a": 1, "b": 2, "c": 3}"#, &["a"], r#"{ "b": 2, "c": 3}"#);
+        removes(r#"{"a": 1, "b": 2, "c": 3}"#, &["b"], r#"{"a": 1, "c": 3}"#);
+        removes(r#"{"a": 1, "b": 2, "c": 3}"#, &["c"], r#"{"a": 1, "b": 2}"#);
+        removes(r#"{"x": 1, "a": {"b": {"c": 2}}}"#, &["a", "b", "c"], r#"{"x": 1}"#);
+        removes(r#"{"a": {"b": 1}}"#, &["a", "b"], "{}");
+        removes("{\n  \"a\": 1, // one\n  \"b\": 2,\n}", &["b"], "{\n  \"a\": 1, // one\n}");
+        removes("{\n  \"a\": /* , */ 1,\n  \"b\": 2\n}", &["b"], "{\n  \"a\": /* , */ 1\n}");
+    }
+
+    #[track_caller]
+    fn refuses(text: &str, told: &str) {
+        assert_eq!(Document::parse(text).unwrap_err().to_string(), told, "{text}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        refuses("{", "in line 1 `\"` is wanted");
+        refuses("{\n\"a\" 1}", "in line 2 `:` is wanted");
+        refuses("[1\n2]", "in line 2 `,` is wanted");
+        refuses("[,]", "in line 1 a value is wanted");
+        refuses("{\"a\": 01}", "in line 1 a value is wanted");
+        refuses("\n\n\"a", "in line 3 the end of the string is wanted");
+        refuses("{} x", "in line 1 the end is wanted");
+        refuses("{} /*", "a comment is not closed");
+        refuses("", "in line 1 a value is wanted");
+        let deep = "[".repeat(100_000);
+        refuses(&deep, "in line 1 a value is wanted");
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
+use toolstub_mcp::Tool;
 
 use super::entry::{Edit, Entry, NAME};
 use super::toml::Server;
@@ -71,6 +72,13 @@ pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failur
             ]
         }
         Host::Gemini => {
+            // What the hook has called in the place of a long result must not wait for a yes.
+            let mut words = program.mcp();
+            words.push("--stub-tool".to_owned());
+            let server = json!({"command": program.path, "args": words, "trust": true});
+            let prefix = context.config.of_sessions().tool_prefix;
+            let tail = format!("mcp_{NAME}_{prefix}{}", Tool::Stub.base_name());
+            let command = format!("{command} --tail-tool {}", quoted(&tail));
             let run = json!({"name": NAME, "type": "command", "command": command});
             let group = json!({"matcher": "*", "hooks": [run]});
             let entries = vec![
@@ -202,7 +210,7 @@ impl Program {
     fn plugin(&self) -> String {
         let template = include_str!("plugin.js");
         let words = [self.path.clone()].into_iter().chain(self.hook_words(Host::Opencode));
-        let words = Value::from_iter(words).to_string();
+        let words = words.collect::<Value>().to_string();
         template.replace("\"COMMAND\"", &words)
     }
 }

@@ -9,7 +9,7 @@ const SERVERS: &str = "mcp_servers";
 
 /// The command of the server.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Server {
+pub(super) struct Server {
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
 }
@@ -23,7 +23,7 @@ impl Server {
             Some(there) if !is_ours(there) => {
                 bail!("`{SERVERS}.{NAME}` in it is another server; give that another name first")
             }
-            Some(_) => return self.install(&self.uninstall(text)?),
+            Some(_) => return self.install(&Self::uninstall(text)?),
             None => {}
         }
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -57,9 +57,9 @@ impl Server {
         Ok(after)
     }
 
-    pub(super) fn uninstall(&self, text: &str) -> anyhow::Result<String> {
+    pub(super) fn uninstall(text: &str) -> anyhow::Result<String> {
         let mut expected = parse(text)?;
-        if !self.is_in(text) {
+        if !is_in(text) {
             return Ok(text.to_owned());
         }
         if let Some(Value::Table(servers)) = expected.get_mut(SERVERS) {
@@ -102,18 +102,19 @@ impl Server {
         Ok(after)
     }
 
-    pub(super) fn is_in(&self, text: &str) -> bool {
-        parse(text).is_ok_and(|table| {
-            table.get(SERVERS).and_then(|servers| servers.get(NAME)).is_some_and(is_ours)
-        })
-    }
-
     fn table(&self) -> Table {
         let mut table = Table::new();
         table.insert("command".to_owned(), Value::from(self.program.as_str()));
         table.insert("args".to_owned(), Value::from(self.arguments.clone()));
         table
     }
+}
+
+/// Whether there is a server of ours in a text.
+pub(super) fn is_in(text: &str) -> bool {
+    parse(text).is_ok_and(|table| {
+        table.get(SERVERS).and_then(|servers| servers.get(NAME)).is_some_and(is_ours)
+    })
 }
 
 fn is_ours(server: &Value) -> bool {
