@@ -56,7 +56,7 @@ pub(crate) enum Command {
     List(List),
     /// Remove a stored result.
     Rm(Rm),
-    /// Remove all results of a session or event.
+    /// Remove all of a session or event: its results, and the messages of a service.
     Purge(Purge),
     /// Check stored results against their records.
     Verify(Verify),

@@ -25,7 +25,7 @@ pub(crate) struct Config {
     pub(crate) tool_prefix: Option<String>,
     pub(crate) hard_cap_bytes: Option<u64>,
     /// What leaves a message and how, for what serves sessions.
-    pub(crate) session: Option<toolstub_session::Config>,
+    pub(crate) session: Option<toml::Table>,
 }
 
 impl Config {
@@ -50,6 +50,10 @@ impl Config {
         let config: Self = toml::from_str(&text)
             .with_context(|| format!("the configuration {} is not usable", path.display()))
             .map_err(Failure::input)?;
+        config
+            .of_sessions()
+            .with_context(|| format!("the table [session] in {} is not usable", path.display()))
+            .map_err(Failure::input)?;
         let prefix = config.tool_prefix.as_deref().unwrap_or_default();
         tool_prefix(prefix)
             .map_err(|why| anyhow!("the tool_prefix in {} is not usable: {why}", path.display()))
@@ -57,31 +61,24 @@ impl Config {
         Ok(config)
     }
 
-    /// How sessions behave: as the file's table says, or where there is none as it says of stubs.
-    pub(crate) fn of_sessions(&self) -> toolstub_session::Config {
-        if let Some(config) = &self.session {
-            return config.clone();
-        }
-        let mut config = toolstub_session::Config::default();
-        if let Some(preview_chars) = self.preview_chars {
-            config.preview_chars = preview_chars;
-        }
-        if let Some(style) = self.style {
-            config.style = match style {
-                Style::Typed => toolstub_session::Style::Typed,
-                Style::Head => toolstub_session::Style::Head,
-            };
-        }
-        if let Some(head_lines) = self.head_lines {
-            config.head_lines = head_lines;
-        }
-        if let Some(prefix) = &self.tool_prefix {
-            config.tool_prefix.clone_from(prefix);
-        }
-        if let Some(cap) = self.hard_cap_bytes {
-            config.hard_cap_bytes = cap;
-        }
-        config
+    /// How sessions behave: as the file says of stubs, and above that as its table `[session]` says.
+    pub(crate) fn of_sessions(&self) -> Result<toolstub_session::Config, toml::de::Error> {
+        let mut table = toml::Table::new();
+        let mut set = |name: &str, value: Option<toml::Value>| {
+            table.extend(value.map(|value| (name.to_owned(), value)));
+        };
+        set("preview_chars", self.preview_chars.map(toml::Value::from));
+        set("head_lines", self.head_lines.map(toml::Value::from));
+        set("tool_prefix", self.tool_prefix.clone().map(toml::Value::from));
+        let style = self.style.map(|style| match style {
+            Style::Typed => "typed",
+            Style::Head => "head",
+        });
+        set("style", style.map(toml::Value::from));
+        let cap = self.hard_cap_bytes.map(|cap| i64::try_from(cap).unwrap_or(i64::MAX));
+        set("hard_cap_bytes", cap.map(toml::Value::from));
+        table.extend(self.session.clone().unwrap_or_default());
+        table.try_into()
     }
 }
 

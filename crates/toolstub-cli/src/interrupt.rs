@@ -99,11 +99,11 @@ pub(crate) fn give_grace(grace: Duration) {
     use signal_hook::{consts, flag};
 
     MORE_GRACE.store(grace.as_millis() as u64, Ordering::Relaxed);
+    let is_second = Arc::new(AtomicBool::new(false));
     for signal in [consts::SIGINT, consts::SIGTERM] {
-        let is_second = Arc::new(AtomicBool::new(false));
-        // In this order: the first signal only says that the next one is the second.
+        // In this order: the first signal, whichever it is, only says that the next one is the second.
         let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second));
-        let _ = flag::register(signal, is_second);
+        let _ = flag::register(signal, Arc::clone(&is_second));
     }
 }
 

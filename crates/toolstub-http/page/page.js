@@ -122,7 +122,7 @@ function ago(time) {
 }
 
 function when(time) {
-  if (Number.isNaN(Date.parse(time))) return '';
+  if (!(Date.parse(time) > 0)) return '';
   return el('time', { dateTime: time, title: new Date(time).toLocaleString('en') }, ago(time));
 }
 
@@ -256,8 +256,9 @@ function of(items, row) {
 // ---- Where we are ---------------------------------------------------------------------------
 
 const PLACES = ['session', 'view', 'event', 'result', 'offset', 'q', 'regex', 'case', 'at'];
+const NOWHERE = {};
 /** The state that stands in the address. */
-let at = {};
+let at = NOWHERE;
 
 function addressOf(place) {
   const given = PLACES.filter((name) => place[name] !== undefined && place[name] !== '');
@@ -302,6 +303,7 @@ async function route() {
     return showSessions(was.session);
   }
   if (session?.id !== at.session) showSession(at.session);
+  if (was.session !== at.session && !at.result && was !== NOWHERE) focusOn($('session-name'));
   showView();
   if (!at.result) {
     closeResult();
@@ -372,7 +374,7 @@ function showSession(id) {
   closeSession();
   session = {
     id, path: `/sessions/${encodeURIComponent(id)}`, stop: new AbortController(), budget: BUDGET,
-    stubs: new Map(), records: new Map(), isWhole: false,
+    stubs: new Map(), records: new Map(), isWhole: false, current: [],
   };
   put($('session-name'), id);
   for (const name of ['session-facts', 'to-messages', 'to-results']) ($(name).querySelector('span') ?? $(name)).textContent = '';
@@ -403,7 +405,9 @@ async function loadMessages(mine) {
   const { messages, stats } = await ask(`${mine.path}/context?token_budget=${mine.budget}`, mine.stop.signal);
   mine.messages = messages;
   for (const part of messages.flatMap((message) => message.parts)) {
-    if (isStub(part)) mine.stubs.set(nameIn(placeOf(part.tool_output_ref)), points(part.tool_output ?? ''));
+    if (!isStub(part)) continue;
+    const sizes = { original: part.tool_output_original_chars ?? 0, stub: points(part.tool_output ?? '') };
+    mine.stubs.set(nameIn(placeOf(part.tool_output_ref)), sizes);
   }
   const dropped = stats?.droppedMessages ?? 0;
   $('older').hidden = dropped === 0;
@@ -413,11 +417,13 @@ async function loadMessages(mine) {
     loadMessages(mine).catch((error) => fail($('session-note'), error, () => showSession(mine.id)));
   };
   await list($('message-rows'), of(messages, messageRow));
+  for (const name of mine.stubs.keys()) if (mine.records.has(name)) resultRow(mine, name);
   showCurrent();
   sums(mine);
 }
 
-const isStub = (part) => part.type === 'tool' && part.tool_output_truncated && part.tool_output_ref;
+const isStub = ({ type, tool_output_truncated: cut, tool_output_ref: ref }) =>
+  type === 'tool' && cut === true && typeof ref === 'string' && ref.includes('/tool-results/');
 
 function messageRow({ role, parts, created_at }) {
   const head = el('header', {}, span('role', role), when(created_at));
@@ -497,42 +503,37 @@ function loadResults(mine) {
 
 function resultRow(mine, name) {
   const { record, row } = mine.records.get(name);
-  const stub = mine.stubs.get(name);
+  const stub = mine.stubs.get(name)?.stub;
   row.replaceChildren(span('name', record.tool_name ?? 'tool'), kindOf(record.synopsis_kind),
     sizesOf(record.original_chars, stub), when(record.created_at), bar(record.original_chars, stub));
 }
 
-/** What the stubs save: of each result, and in sum. */
+/** What the stubs in the messages shown save: of each result, and in sum. */
 function sums(mine) {
   if (mine !== session) return;
   if (result?.isDescribed) describe(result);
-  let [original, left, count] = [0, 0, 0];
-  for (const [name, { record }] of mine.records) {
-    const stub = mine.stubs.get(name);
-    if (stub === undefined) continue;
-    resultRow(mine, name);
-    original += record.original_chars;
-    left += stub;
-    count += 1;
+  let [original, left] = [0, 0];
+  for (const [name, sizes] of mine.stubs) {
+    original += sizes.original;
+    left += sizes.stub;
   }
-  const all = mine.records.size;
-  $('to-results').querySelector('span').textContent = `${number(all)}${mine.isWhole ? '' : '+'}`;
-  $('saved').hidden = count === 0;
-  if (count === 0) return;
+  $('to-results').querySelector('span').textContent = `${number(mine.records.size)}${mine.isWhole ? '' : '+'}`;
+  $('saved').hidden = original === 0;
+  if (original === 0) return;
   $('saved-share').textContent = less(original, left);
-  $('saved-sizes').textContent = `saved: ${number(original)} characters stand in the messages as ${number(left)}`;
+  $('saved-sizes').textContent = `${number(original)} characters of results stand in the messages as ${number(left)}`;
   $('saved').querySelector('.bar').replaceWith(bar(1e9, left / original * 1e9));
-  const parts = [];
-  if (count < all) parts.push(`${plural(all - count, 'result')} without a stub in the messages shown`);
-  if (!mine.isWhole) parts.push(`of the first ${plural(all, 'result')}; scroll them for more`);
-  $('saved-note').textContent = parts.join('; ');
+  const others = mine.isWhole ? [...mine.records.keys()].filter((name) => !mine.stubs.has(name)).length : 0;
+  const isPart = !$('older').hidden;
+  $('saved-note').textContent = isPart ? `In the newest ${plural(mine.messages.length, 'message')}.`
+    : others > 0 ? `${plural(others, 'result')} more without a stub in a message.` : '';
 }
 
 function showView() {
   const isOfResults = at.view === 'results';
   $('message-rows').hidden = isOfResults;
   $('result-rows').hidden = !isOfResults;
-  $('older').classList.toggle('hidden', isOfResults);
+  $('session').classList.toggle('results', isOfResults);
   for (const [name, isHere, view] of [['to-messages', !isOfResults, ''], ['to-results', isOfResults, 'results']]) {
     $(name).href = addressOf({ ...at, view });
     $(name).ariaCurrent = isHere ? 'true' : null;
@@ -544,14 +545,17 @@ function showView() {
   showCurrent();
 }
 
+/** Marks the rows of what is open. */
 function showCurrent() {
   const name = at.result ? nameIn(at) : undefined;
-  for (const row of $('near').querySelectorAll('a.row')) {
-    const isCurrent = row.dataset.name === name;
+  for (const row of session.current) row.ariaCurrent = null;
+  const rows = name === undefined ? [] : $('near').querySelectorAll(`.row[data-name="${CSS.escape(name)}"]`);
+  for (const row of rows) {
     // The stub of what was opened elsewhere comes into sight.
-    if (isCurrent && row.ariaCurrent === null && row !== document.activeElement) row.scrollIntoView({ block: 'center' });
-    row.ariaCurrent = isCurrent ? 'true' : null;
+    if (!session.current.includes(row) && row !== document.activeElement) row.scrollIntoView({ block: 'center' });
+    row.ariaCurrent = 'true';
   }
+  session.current = [...rows];
 }
 
 // ---- One original ---------------------------------------------------------------------------
@@ -682,7 +686,7 @@ function describe(mine) {
   const { record } = mine;
   put($('tool'), record.tool_name ?? 'tool');
   put($('kind'), record.synopsis_kind ?? '');
-  const stub = session?.stubs.get(mine.name);
+  const stub = session?.stubs.get(mine.name)?.stub;
   const facts = [plural(record.original_chars, 'character'), plural(record.line_count, 'line'), `${short.format(record.original_bytes)}B`];
   if (stub !== undefined) facts.push(`${number(stub)} in the stub, ${less(record.original_chars, stub)} less`);
   if (record.not_stored_bytes > 0) facts.push(`${number(record.not_stored_bytes)} bytes more were not kept`);
@@ -932,6 +936,7 @@ addEventListener('keydown', (event) => {
 // ---- The rest -------------------------------------------------------------------------------
 
 $('filter').oninput = () => sessions && filterSessions();
+$('show-help').hidden = false;
 $('show-help').onclick = () => $('help').showModal();
 $('forget').onclick = () => {
   sessionStorage.removeItem(KEY);

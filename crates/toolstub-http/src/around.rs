@@ -9,7 +9,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use hyper::header::{
-    CONTENT_ENCODING, HOST, HeaderName, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, HOST, HeaderName, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method};
 use serde_json::json;
@@ -66,6 +66,9 @@ pub(crate) async fn around(
     if let Ok(seconds) = seconds.to_string().parse() {
         headers.insert(PROCESS_TIME, seconds);
     }
+    if !crate::page::is_page(&route) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
@@ -84,6 +87,9 @@ fn admit(service: &Service, request: &Request, route: &str) -> Result<(), Proble
     let headers = request.headers();
     check_host(service, request)?;
     check_origin(service, headers)?;
+    if !crate::page::is_page(route) {
+        check_site(headers)?;
+    }
     check_encoding(headers)?;
     if OPEN.contains(&route) || crate::page::is_page(route) {
         return Ok(());
@@ -103,13 +109,15 @@ fn check_host(service: &Service, request: &Request) -> Result<(), Problem> {
     if !service.options.keys.is_empty() {
         return Ok(());
     }
-    // Browsers always say by which name they came.
-    let Some(host) = request.headers().get(HOST) else { return Ok(()) };
-    let host = without_port(host.to_str().unwrap_or_default());
-    if is_local(host) || service.options.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
-    {
-        return Ok(());
-    }
+    // Browsers always say by which name they came, once.
+    let named =
+        request.headers().get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
+    let mut authorities = named.chain(request.uri().host());
+    let is_known = |name: &str| {
+        let name = without_port(name);
+        is_local(name) || service.options.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+    };
+    let Some(host) = authorities.find(|name| !is_known(name)) else { return Ok(()) };
     let message = format!(
         "the service does not go by the name `{host}`; have it started with --allow-host {host}"
     );
@@ -118,7 +126,7 @@ fn check_host(service: &Service, request: &Request) -> Result<(), Problem> {
 
 /// A page of another site has no business here.
 fn check_origin(service: &Service, headers: &HeaderMap) -> Result<(), Problem> {
-    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+    let Some(origin) = headers.get_all(ORIGIN).iter().next_back() else { return Ok(()) };
     let origin = origin.to_str().unwrap_or_default();
     let from = origin.split_once("://").map_or("", |(_, authority)| authority);
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
@@ -132,12 +140,24 @@ fn check_origin(service: &Service, headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::whole(Code::PermissionDenied, message, json!({ "origin": origin })))
 }
 
+/// Nor has anything else that a browser fetches for another site, such as an image.
+fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
+    let site = headers.get("sec-fetch-site").map_or(&b""[..], HeaderValue::as_bytes);
+    if site != b"cross-site" && site != b"same-site" {
+        return Ok(());
+    }
+    let message = "requests from pages of other sites are not answered";
+    Err(Problem::whole(Code::PermissionDenied, message, json!({})))
+}
+
 /// A body comes as it is, or packed.
 fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
-    let Some(encoding) = headers.get(CONTENT_ENCODING) else { return Ok(()) };
-    if ["gzip", "identity"]
-        .iter()
-        .any(|known| encoding.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    let Some(encoding) = encodings.next_back() else { return Ok(()) };
+    if encodings.next().is_none()
+        && ["gzip", "identity"]
+            .iter()
+            .any(|known| encoding.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
     {
         return Ok(());
     }

@@ -1,7 +1,10 @@
 //! Reading what a request asks for, and telling all that is wrong with it at once.
 
 use std::collections::HashMap;
+use std::fmt;
 
+use serde::Deserializer as _;
+use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -10,13 +13,26 @@ use crate::problem::{Code, Problem};
 
 /// How deep values may be nested.
 const MAX_DEPTH: usize = 500;
+/// How many digits a number may have.
+const MAX_DIGITS: usize = 4000;
+
+/// How many faults are told.
+const MAX_FAULTS: usize = 100;
+/// How many fields an object may have, and how many items a list, where they are read one by one.
+const MAX_ITEMS: usize = 10_000;
 
 /// The fields of a JSON object, each as it is written. Of a field that comes twice the last counts.
 pub(crate) type Fields = HashMap<String, Box<RawValue>>;
 
 /// What is wrong with a request, in order.
+///
+/// Only the first are kept: a request that is wrong in a million places gets no answer of a million
+/// places.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Vec<Fault>);
+pub(crate) struct Faults {
+    first: Vec<Fault>,
+    more: usize,
+}
 
 #[derive(Debug)]
 struct Fault {
@@ -28,38 +44,55 @@ struct Fault {
 impl Faults {
     /// Takes note that something is wrong at a place.
     pub(crate) fn add(&mut self, at: &[&str], message: impl Into<String>, kind: &'static str) {
+        if self.first.len() == MAX_FAULTS {
+            self.more += 1;
+            return;
+        }
         let at = at.iter().map(|&part| part.to_owned()).collect();
-        self.0.push(Fault { at, message: message.into(), kind });
+        self.first.push(Fault { at, message: message.into(), kind });
     }
 
     /// Takes over what else is wrong.
-    pub(crate) fn append(&mut self, mut others: Self) {
-        self.0.append(&mut others.0);
+    pub(crate) fn append(&mut self, others: Self) {
+        self.more += others.more;
+        for fault in others.first {
+            if self.first.len() < MAX_FAULTS {
+                self.first.push(fault);
+            } else {
+                self.more += 1;
+            }
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.first.is_empty()
+    }
+
+    /// Whether no more is kept, so that looking for more is of no use.
+    pub(crate) fn is_full(&self) -> bool {
+        self.first.len() == MAX_FAULTS
     }
 
     /// Goes on with what was read if nothing is wrong.
     pub(crate) fn check(self) -> Result<(), Problem> {
-        if self.0.is_empty() { Ok(()) } else { Err(self.into_problem()) }
+        if self.is_empty() { Ok(()) } else { Err(self.into_problem()) }
     }
 
     pub(crate) fn into_problem(self) -> Problem {
         // The message is for a line of a log; the details have all of them.
         let first =
-            self.0.first().map(|fault| format!("{}: {}", fault.at.join("."), fault.message));
+            self.first.first().map(|fault| format!("{}: {}", fault.at.join("."), fault.message));
         let errors: Vec<_> = self
-            .0
+            .first
             .iter()
             .map(|Fault { at, message, kind }| json!({"loc": at, "message": message, "type": kind}))
             .collect();
         let message = format!("Invalid request parameters: {}", first.unwrap_or_default());
-        Problem {
-            details: Some(json!({ "validation_errors": errors })),
-            ..Problem::short(Code::InvalidArgument, message)
+        let mut details = json!({ "validation_errors": errors });
+        if self.more > 0 {
+            details["more"] = json!(self.more);
         }
+        Problem { details: Some(details), ..Problem::short(Code::InvalidArgument, message) }
     }
 }
 
@@ -179,8 +212,7 @@ pub(crate) fn object(body: &[u8], is_json: bool) -> Result<Option<Fields>, Probl
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // A body that nobody can read would come back in every context.
-    if is_json && is_deep(text) {
-        let message = "There was an error parsing the body";
+    if let Some(message) = unreadable(text).filter(|_| is_json) {
         return Err(Problem::short(Code::InvalidArgument, message));
     }
     let mut faults = Faults::default();
@@ -206,15 +238,33 @@ pub(crate) fn object(body: &[u8], is_json: bool) -> Result<Option<Fields>, Probl
     Err(faults.into_problem())
 }
 
-/// Whether values are nested deeper than clients' parsers go.
-fn is_deep(json: &str) -> bool {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for byte in json.bytes() {
+/// What of a JSON text clients' parsers do not read, though it is well-formed.
+fn unreadable(json: &str) -> Option<&'static str> {
+    let bytes = json.as_bytes();
+    let (mut depth, mut digits, mut at) = (0_usize, 0_usize, 0);
+    let mut in_string = false;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
         if in_string {
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
+            match byte {
+                b'"' => in_string = false,
+                b'\\' => {
+                    let escape = bytes.get(at..).unwrap_or_default();
+                    match surrogate(escape) {
+                        Some(0xDC00..) => return Some(UNPAIRED),
+                        Some(_) if escape.get(5) != Some(&b'\\') => return Some(UNPAIRED),
+                        Some(_) if !matches!(surrogate(&escape[6..]), Some(0xDC00..)) => {
+                            return Some(UNPAIRED);
+                        }
+                        Some(_) => at += 11,
+                        None => at += 1,
+                    }
+                }
+                _ => {}
+            }
             continue;
         }
+        digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
         match byte {
             b'"' => in_string = true,
             b'{' | b'[' => depth += 1,
@@ -222,15 +272,79 @@ fn is_deep(json: &str) -> bool {
             _ => {}
         }
         if depth > MAX_DEPTH {
-            return true;
+            return Some("There was an error parsing the body");
+        }
+        if digits > MAX_DIGITS {
+            return Some("a number of the body has more digits than parsers read");
         }
     }
-    false
+    None
+}
+
+/// Said of a text that is none.
+const UNPAIRED: &str = "the body has a surrogate without the other one of its pair";
+
+/// The surrogate that an escape stands for, without its backslash.
+fn surrogate(escape: &[u8]) -> Option<u32> {
+    let digits = escape.strip_prefix(b"u")?.get(..4)?;
+    let unit = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xD800..0xE000).contains(&unit).then_some(unit)
 }
 
 /// The fields of a value that is an object.
 pub(crate) fn fields(value: &RawValue) -> Result<Fields, serde_json::Error> {
-    serde_json::from_str(value.get())
+    struct Bounded;
+
+    impl<'de> Visitor<'de> for Bounded {
+        type Value = Fields;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "an object of at most {MAX_ITEMS} fields")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+            let mut fields = Fields::new();
+            let mut count = 0;
+            while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
+                count += 1;
+                if count > MAX_ITEMS {
+                    return Err(de::Error::custom(format!(
+                        "Input should have at most {MAX_ITEMS} fields"
+                    )));
+                }
+                fields.insert(name, value);
+            }
+            Ok(fields)
+        }
+    }
+
+    serde_json::Deserializer::from_str(value.get()).deserialize_map(Bounded)
+}
+
+/// The items of a value that is a list: as many as are read one by one, and one more.
+fn items(value: &RawValue) -> Result<Vec<Box<RawValue>>, serde_json::Error> {
+    struct Bounded;
+
+    impl<'de> Visitor<'de> for Bounded {
+        type Value = Vec<Box<RawValue>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            let mut items = Vec::new();
+            while items.len() <= MAX_ITEMS {
+                let Some(item) = seq.next_element()? else { return Ok(items) };
+                items.push(item);
+            }
+            // What is left over is well-formed, or the body would not have been read.
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(items)
+        }
+    }
+
+    serde_json::Deserializer::from_str(value.get()).deserialize_seq(Bounded)
 }
 
 pub(crate) fn not_an_object(faults: &mut Faults, at: &[&str]) {
@@ -292,11 +406,19 @@ pub(crate) fn list(
     faults: &mut Faults,
 ) -> Option<Vec<Box<RawValue>>> {
     let value = fields.get(name).filter(|value| value.get() != "null")?;
-    let list = serde_json::from_str(value.get()).ok();
-    if list.is_none() {
-        faults.add(&[at, &[name]].concat(), "Input should be a valid list", "list_type");
+    let place = [at, &[name]].concat();
+    match items(value) {
+        Ok(list) if list.len() > MAX_ITEMS => {
+            let message = format!("List should have at most {MAX_ITEMS} items after validation");
+            faults.add(&place, message, "too_long");
+            None
+        }
+        Ok(list) => Some(list),
+        Err(_) => {
+            faults.add(&place, "Input should be a valid list", "list_type");
+            None
+        }
     }
-    list
 }
 
 /// The field that asks for telemetry: yes, no, or a choice. There is none, whatever is asked.
@@ -356,11 +478,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deep_is_refused() {
+    fn what_parsers_do_not_read_is_refused() {
         let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
         assert!(object(nested(MAX_DEPTH - 1).as_bytes(), true).is_ok());
         let problem = object(nested(MAX_DEPTH).as_bytes(), true).unwrap_err();
         assert_eq!(problem.message, "There was an error parsing the body");
+        for (body, is_read) in [
+            (r#"{"a":"\ud83d\ude00"}"#, true),
+            (r#"{"a":"\\ud83d"}"#, true),
+            (r#"{"a":"\ud83d"}"#, false),
+            (r#"{"a":"\ude00"}"#, false),
+            (r#"{"a":"\ud83d\ud83d"}"#, false),
+            (r#"{"a":"\ud83dx\ude00"}"#, false),
+            (r#"{"a":"\ud8"}"#, false),
+        ] {
+            assert_eq!(object(body.as_bytes(), true).is_ok(), is_read, "{body}");
+        }
+        let number = |digits: usize| format!("{{\"a\":{}}}", "9".repeat(digits));
+        assert!(object(number(MAX_DIGITS).as_bytes(), true).is_ok());
+        assert!(object(number(MAX_DIGITS + 1).as_bytes(), true).is_err());
         // Brackets in a text are text.
         let text = format!(r#"{{"a":"{}\\","b":"\"["}}"#, "[".repeat(1000));
         assert!(object(text.as_bytes(), true).is_ok());

@@ -1,47 +1,81 @@
 //! Bodies of requests.
 
 use std::pin::pin;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::request::Parts;
 use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::header::CONTENT_TYPE;
+use tokio::sync::SemaphorePermit;
 
 use crate::ask::{self, Fields};
 use crate::problem::{Code, Problem};
 use crate::service::Service;
 
-/// How many large bodies are taken in at once; others wait.
-pub(crate) const LARGE_BODIES: usize = 16;
-/// The size from which a body is large, in bytes.
-const LARGE: u64 = 4 << 20;
+/// Up to which size bodies are taken in without asking for room, in bytes.
+const SMALL: usize = 256 << 10;
+/// How many bodies of the largest size there is room for at once; others wait.
+const ROOM: usize = 4;
+/// The unit in which room is given, in bytes.
+const UNIT: usize = 64 << 10;
 /// How much of a body over the limit is let through and thrown away, in bytes.
 const SPILL: usize = 64 << 20;
+/// How long the next piece of a body that has room may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The room for bodies, in units, for bodies of at most so many bytes.
+pub(crate) fn room(limit: usize) -> usize {
+    ROOM * units(limit)
+}
+
+fn units(bytes: usize) -> usize {
+    bytes.div_ceil(UNIT).clamp(1, 1 << 24)
+}
+
+/// A body that was taken in, and its room, which is given back when the answer is there.
+#[derive(Debug)]
+pub(crate) struct Taken<'a> {
+    pub(crate) fields: Option<Fields>,
+    /// The size of the body, in bytes.
+    pub(crate) size: usize,
+    _room: Option<SemaphorePermit<'a>>,
+}
 
 impl Service {
-    /// Takes in a body that is a JSON object; `None` if there is none.
+    /// Takes in a body that is a JSON object.
     pub(crate) async fn take_object(
         &self,
         parts: &Parts,
         body: Body,
-    ) -> Result<Option<Fields>, Problem> {
+    ) -> Result<Taken<'_>, Problem> {
         let media_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let is_json = media_type.is_some_and(is_json);
-        let body = self.take_in(body).await?;
-        ask::object(&body, is_json)
+        let (body, room) = self.take_in(body).await?;
+        let size = body.len();
+        let fields = at_length(size, || ask::object(&body, is_json))?;
+        Ok(Taken { fields, size, _room: room })
     }
 
-    async fn take_in(&self, body: Body) -> Result<Bytes, Problem> {
-        use http_body::Body as _;
-
+    async fn take_in(&self, body: Body) -> Result<(Bytes, Option<SemaphorePermit<'_>>), Problem> {
         let limit = self.options.body_limit;
-        let is_small = body.size_hint().upper().is_some_and(|size| size < LARGE);
-        let _permit = if is_small { None } else { self.large_bodies.acquire().await.ok() };
+        let announced = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
         let mut body = pin!(body);
         let mut taken = BytesMut::new();
-        let mut spilled = 0;
-        while let Some(frame) = body.frame().await {
+        let (mut room, mut spilled) = (None, 0);
+        loop {
+            let frame = if room.is_none() {
+                body.frame().await
+            } else {
+                let Ok(frame) = tokio::time::timeout(PATIENCE, body.frame()).await else {
+                    let message = "the rest of the body did not come in time";
+                    return Err(Problem::short(Code::DeadlineExceeded, message));
+                };
+                frame
+            };
+            let Some(frame) = frame else { break };
             let Ok(frame) = frame else {
                 let message = "There was an error parsing the body";
                 return Err(Problem::short(Code::InvalidArgument, message));
@@ -49,6 +83,10 @@ impl Service {
             let Ok(data) = frame.into_data() else { continue };
             if spilled == 0 && taken.len() + data.len() <= limit {
                 taken.extend_from_slice(&data);
+                if room.is_none() && taken.len() > SMALL {
+                    let most = units(announced.unwrap_or(limit).min(limit));
+                    room = self.bodies.acquire_many(most as u32).await.ok();
+                }
                 continue;
             }
             // Who is cut off while sending never sees the answer, so some more is let through.
@@ -59,13 +97,25 @@ impl Service {
             }
         }
         if spilled == 0 {
-            return Ok(taken.freeze());
+            return Ok((taken.freeze(), room));
         }
         let message = format!(
             "the body is over {limit} bytes; send less at once, or have the service started with a \
              larger body limit"
         );
         Err(Problem::short(Code::TooLarge, message))
+    }
+}
+
+/// Does what takes long for large bodies, so that other requests are answered meanwhile.
+pub(crate) fn at_length<T>(size: usize, work: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+
+    let threads = Handle::try_current().map(|handle| handle.runtime_flavor());
+    if size > SMALL && matches!(threads, Ok(RuntimeFlavor::MultiThread)) {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
     }
 }
 

@@ -14,16 +14,17 @@ mod append;
 mod name;
 mod record;
 mod tail;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use futures::future::try_join;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use toolstub_core::SessionId;
 use toolstub_store::{
     BackendError, Created, Depth, Entry, Key, ListOptions, ResultStore, StoreError,
@@ -40,7 +41,7 @@ const PAGE: usize = 1000;
 /// How many objects are read at once.
 const CONCURRENCY: usize = 16;
 /// The largest object of messages, in bytes.
-pub(crate) const MAX_MESSAGES: u64 = 1 << 30;
+pub(crate) const MAX_MESSAGES: u64 = 256 << 20;
 /// How many bytes of messages' names are remembered.
 const TAILS: u64 = 64 << 20;
 /// How many bytes of messages are remembered.
@@ -82,7 +83,7 @@ pub(crate) struct Batch {
     pub(crate) lines: Vec<String>,
     pub(crate) tokens: u64,
     /// The same for each attempt to send the same, if the client sees to it.
-    pub(crate) idempotency: Option<String>,
+    pub(crate) idempotency: Option<Vec<u8>>,
 }
 
 /// Sessions and messages in a store.
@@ -144,12 +145,7 @@ impl Weighter<(String, Name), Bytes> for ByBytes {
 
 impl Journal {
     pub(crate) fn new(store: ResultStore, clock: Clock) -> Self {
-        Self {
-            store,
-            clock,
-            tails: Cache::with_weighter(10_000, TAILS, ByBytes),
-            bodies: Cache::with_weighter(10_000, BODIES, ByBytes),
-        }
+        Self { store, clock, tails: cache(TAILS), bodies: cache(BODIES) }
     }
 
     pub(crate) fn clock(&self) -> &Clock {
@@ -167,7 +163,8 @@ impl Journal {
             if self.exists(id).await? {
                 return Ok(Created::Existed);
             }
-            self.make(id, record, look).await?;
+            let record = anew(record);
+            self.make(id, &record, look).await?;
             // What counts is the record that is read: an answer may tell of an earlier try of the same
             // request, and a server that ignores conditions lets two of us write.
             match self.record(id).await? {
@@ -262,7 +259,13 @@ impl Journal {
     /// When the record is gone, so is the session; what else there was then goes, the messages before
     /// what they refer to. What breaks off can be done again.
     pub(crate) async fn remove(&self, id: &SessionId) -> Result<bool, StoreError> {
-        if self.record(id).await?.is_none()
+        let has_record = match self.record(id).await {
+            Ok(record) => record.is_some(),
+            // A damaged record is no reason to keep it.
+            Err(error) if concerns_one_session(&error) => true,
+            Err(error) => return Err(error),
+        };
+        if !has_record
             && !self.store.has_results(id).await?
             && self.look_from_start(id).await?.names.is_empty()
         {
@@ -279,25 +282,48 @@ impl Journal {
                 purged => return purged.map(|_| true),
             }
         }
+        // What was begun anew has lost results; so it must not be seen.
+        self.store.backend().delete(&record_key(id)).await?;
         Err(busy(id))
     }
 
     async fn listed(&self, id: SessionId) -> Result<Option<Listed>, StoreError> {
-        match self.open(&id).await? {
-            Some(Opened { record, sums }) => {
+        match self.open(&id).await {
+            Ok(Some(Opened { record, sums })) => {
                 let created = record.map(|record| record.created_micros);
-                let modified_micros = sums.last_micros.or(created).unwrap_or_default();
+                let modified_micros = match sums.last_micros.or(created) {
+                    Some(micros) => micros,
+                    None => self.last_write(&id).await?,
+                };
                 Ok(Some(Listed { id, modified_micros }))
             }
-            None => Ok(None),
+            Ok(None) => Ok(None),
+            Err(error) if concerns_one_session(&error) => {
+                // Others are not to blame; whoever asks for this one is told.
+                tracing::error!(session = id.as_str(), %error, "a session cannot be read");
+                Ok(Some(Listed { id, modified_micros: 0 }))
+            }
+            Err(error) => Err(error),
         }
+    }
+
+    /// When the last of the first objects of a session was written.
+    async fn last_write(&self, id: &SessionId) -> Result<u64, StoreError> {
+        let folder = Some(ResultStore::session_folder(id));
+        let options = ListOptions { folder, depth: Depth::All, after: None, limit: PAGE };
+        let page = self.store.backend().list(options).await?;
+        let times = page.entries.iter().filter_map(|entry| match entry {
+            Entry::Object { head, .. } => Some(micros_of(head.modified)),
+            Entry::Folder { .. } => None,
+        });
+        Ok(times.max().unwrap_or_default())
     }
 
     /// A session's record with all of its messages; `None` without a record.
     async fn view(&self, id: &SessionId) -> Result<Option<(SessionRecord, View)>, StoreError> {
-        let look = self.look(id, true).boxed();
-        let (look, record) = try_join(look, self.record(id).boxed()).await?;
-        let Some(record) = record else { return Ok(None) };
+        // In this order: see `begin`.
+        let Some(record) = self.record(id).await? else { return Ok(None) };
+        let look = self.look(id, true).await?;
         let view = self.learn(id, &record, look).await?;
         Ok(Some((record, view)))
     }
@@ -312,15 +338,14 @@ impl Journal {
         record: &SessionRecord,
         look: Look,
     ) -> Result<Created, StoreError> {
-        let look = match look.plan.from {
-            None => look,
-            Some(_) => {
-                let look = self.look_from_start(id).await?;
-                if self.record(id).await?.is_some() {
-                    return Ok(Created::Existed);
-                }
-                look
+        let look = if look.plan.from.is_none() {
+            look
+        } else {
+            let look = self.look_from_start(id).await?;
+            if self.record(id).await?.is_some() {
+                return Ok(Created::Existed);
             }
+            look
         };
         self.remove_messages(id, &look.names).await?;
         self.write_record(id, record).await
@@ -422,6 +447,13 @@ impl Journal {
     }
 }
 
+/// The record of another session of the same id.
+///
+/// Each attempt has one of its own: the one before may have been seen, appended to, and removed.
+fn anew(record: &SessionRecord) -> SessionRecord {
+    SessionRecord { incarnation: chance(), ..record.clone() }
+}
+
 /// What was listed.
 #[derive(Debug)]
 struct Look {
@@ -429,6 +461,31 @@ struct Look {
     names: Vec<Name>,
     began_micros: u64,
     ended: Instant,
+}
+
+/// A cache of so many bytes, of which one entry may take as much as all together.
+fn cache<K: std::hash::Hash + Eq, V: Clone>(bytes: u64) -> Cache<K, V, ByBytes>
+where
+    ByBytes: Weighter<K, V>,
+{
+    let mut options = OptionsBuilder::new();
+    options.shards(1).estimated_items_capacity(10_000).weight_capacity(bytes);
+    let options = options.build().expect("all that has to be given is given");
+    Cache::with_options(
+        options,
+        ByBytes,
+        DefaultHashBuilder::default(),
+        DefaultLifecycle::default(),
+    )
+}
+
+/// Whether an error is about what one session has in the store.
+fn concerns_one_session(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Corrupt { .. }
+            | StoreError::Backend(BackendError::TooLarge { .. } | BackendError::Misplaced { .. })
+    )
 }
 
 // Nothing can panic while the lock is held, so what a poisoned lock guards is whole.

@@ -17,10 +17,10 @@ pub struct Keys {
     operators: Vec<[u8; 32]>,
 }
 
-/// A key that is too easy to guess.
+/// A key that does not do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a key of {length} bytes is too easy to guess; take at least {SHORTEST} without white space"
+    "a key has at least {SHORTEST} bytes and no white space; one of {length} bytes does not do"
 )]
 pub struct WeakKey {
     /// The key's length in bytes.
@@ -49,7 +49,12 @@ impl Keys {
 
     /// Whether no key is needed.
     pub fn is_empty(&self) -> bool {
-        self.users.is_empty()
+        self.users.is_empty() && self.operators.is_empty()
+    }
+
+    /// Whether there is a key that opens more than the metrics.
+    pub fn has_user(&self) -> bool {
+        !self.users.is_empty()
     }
 
     /// Whose key a request carries; `Ok(None)` where no key is needed.

@@ -58,6 +58,9 @@ impl Incoming {
         ask::telemetry(fields, at, &mut found);
         let mut parts = Vec::new();
         for (nth, part) in listed.iter().flatten().enumerate() {
+            if found.is_full() {
+                break;
+            }
             let nth = nth.to_string();
             let at = [at, &["parts", &nth]].concat();
             parts.extend(part::read(part, &at, &mut found));
@@ -110,7 +113,7 @@ fn tokens(parts: &[Part]) -> u64 {
                 }
                 weight.add_json(part.field("tool_input").map_or("", RawValue::get));
             }
-            Part::Other(other) => weight.add(&part::text_of(other)),
+            Part::Other(other) => part::weigh(other, &mut weight),
         }
     }
     weight.tokens()
@@ -166,6 +169,9 @@ fn sources(fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Vec<Stri
     let listed = ask::list(fields, "source_message_ids", at, faults)?;
     let mut ids = Vec::with_capacity(listed.len());
     for (nth, id) in listed.iter().enumerate() {
+        if faults.is_full() {
+            break;
+        }
         if let Ok(id) = serde_json::from_str(id.get()) {
             ids.push(id);
         } else {
@@ -217,8 +223,14 @@ impl Incoming {
 
     /// Puts the tool parts back where they stood.
     pub(crate) fn put_tool_parts(&mut self, tools: Vec<ToolPart>, places: Vec<usize>) {
-        for (place, part) in places.into_iter().zip(tools) {
-            self.parts.insert(place, Part::Tool(part));
+        let count = self.parts.len() + tools.len();
+        let mut others = std::mem::take(&mut self.parts).into_iter();
+        let mut tools = places.into_iter().zip(tools).peekable();
+        for place in 0..count {
+            match tools.next_if(|(of, _)| *of == place) {
+                Some((_, part)) => self.parts.push(Part::Tool(part)),
+                None => self.parts.extend(others.next()),
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use toolstub_session::{Part, ToolPart};
 
 use crate::ask::{self, Faults, Fields};
 use crate::problem::{Code, Problem};
+use crate::tokens::Weight;
 
 /// The order of a tool part's fields; others come behind them.
 const TOOL_FIELDS: [&str; 11] = [
@@ -20,6 +21,23 @@ const TOOL_FIELDS: [&str; 11] = [
     "duration_ms",
     "prompt_tokens",
     "completion_tokens",
+];
+/// The longest name or id of a tool part, in bytes: it comes back in every list.
+const LONGEST: usize = 4096;
+/// The fields of a tool part that are texts.
+const TOOL_TEXTS: [&str; 12] = [
+    "tool_id",
+    "tool_name",
+    "tool_uri",
+    "skill_uri",
+    "tool_output",
+    "tool_output_ref",
+    "tool_output_storage_uri",
+    "tool_output_sha256",
+    "tool_output_mime_type",
+    "tool_output_source_ref",
+    "tool_output_externalized_reason",
+    "tool_output_group_id",
 ];
 /// The first parts of the addresses that a part may name.
 const SCOPES: [&str; 8] =
@@ -82,22 +100,29 @@ pub(crate) fn check(part: &Part) -> Result<(), Problem> {
     }
 }
 
-/// What counts of a part that is no tool's.
-pub(crate) fn text_of(part: &RawValue) -> String {
-    #[derive(Default, serde::Deserialize)]
-    struct Told {
-        #[serde(default)]
-        text: String,
-        #[serde(default)]
-        r#abstract: String,
+/// Adds what a part weighs that is no tool's: its text, and all of what is not known.
+pub(crate) fn weigh(part: &RawValue, weight: &mut Weight) {
+    let fields = ask::fields(part).unwrap_or_default();
+    let text = |name: &str| {
+        fields.get(name).and_then(|value| serde_json::from_str::<String>(value.get()).ok())
+    };
+    match text("type").as_deref() {
+        Some("text") => weight.add(&text("text").unwrap_or_default()),
+        Some("context") => weight.add(&text("abstract").unwrap_or_default()),
+        // What an image weighs is not told by its address.
+        Some("image_url") => {}
+        _ => weight.add_json(part.get()),
     }
-    let told: Told = serde_json::from_str(part.get()).unwrap_or_default();
-    if told.text.is_empty() { told.r#abstract } else { told.text }
 }
 
 fn tool(part: &RawValue, fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Part> {
-    for name in ["tool_id", "tool_name", "tool_uri", "skill_uri", "tool_output"] {
-        ask::string(fields, name, at, faults);
+    for name in TOOL_TEXTS {
+        let text = ask::string(fields, name, at, faults);
+        if name != "tool_output" && text.is_some_and(|text| text.len() > LONGEST) {
+            let place = [at, &[name]].concat();
+            let message = format!("String should have at most {LONGEST} bytes");
+            faults.add(&place, message, "string_too_long");
+        }
     }
     let given: ToolPart = match serde_json::from_str(part.get()) {
         Ok(part) => part,

@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 use crate::ask::{self, Faults, Fields};
 use crate::problem::{Code, Problem};
 
+/// The longest policy, in bytes.
+const MAX_POLICY: usize = 64 << 10;
 /// The names that a memory policy may have.
 const MEMORY: [&str; 4] = ["memory_types", "peer", "self", "working_memory"];
 /// The names that an auto-commit policy may have, and what holds where one is not given.
@@ -37,6 +39,11 @@ impl Policies {
 
     /// Refuses a memory policy that says what nobody knows.
     pub(crate) fn check(&self) -> Result<(), Problem> {
+        let all = [&self.memory, &self.auto_commit, &self.extraction];
+        if all.into_iter().flatten().any(|policy| policy.get().len() > MAX_POLICY) {
+            let message = format!("a policy takes at most {MAX_POLICY} bytes");
+            return Err(Problem::whole(Code::InvalidArgument, message, json!({})));
+        }
         let Some(policy) = &self.memory else { return Ok(()) };
         let known = ask::fields(policy)
             .is_ok_and(|fields| fields.keys().all(|name| MEMORY.contains(&name.as_str())));

@@ -92,7 +92,7 @@ impl IntoResponse for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let message = chain(&error);
+        let mut message = chain(&error);
         let (code, details) = match &error {
             StoreError::NotFound { reference } => {
                 (Code::NotFound, json!({"resource": reference, "type": "file"}))
@@ -112,11 +112,16 @@ impl From<StoreError> for Problem {
             StoreError::Backend(BackendError::StorageFull { .. }) => {
                 (Code::ResourceExhausted, json!({}))
             }
+            StoreError::Backend(BackendError::TooLarge { .. } | BackendError::Misplaced { .. }) => {
+                (Code::Internal, json!({}))
+            }
             StoreError::Backend(_) => (Code::Unavailable, json!({"service": "storage backend"})),
             _ => (Code::Internal, json!({})),
         };
         if !matches!(code, Code::NotFound | Code::InvalidArgument) {
-            tracing::error!(%message, "the store failed");
+            tracing::error!(cause = message, "a request failed");
+            // The client learns what it can act on, and the log what the store said.
+            message = error.to_string();
         }
         Self::whole(code, message, details)
     }
@@ -147,7 +152,7 @@ impl From<IdError> for Problem {
 }
 
 /// An error and what caused it, as one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut told = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

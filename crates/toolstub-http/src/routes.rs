@@ -16,7 +16,9 @@ use axum::http::request::Parts;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::decompression::RequestDecompressionLayer;
 use utoipa::OpenApi as _;
@@ -56,7 +58,7 @@ pub(crate) fn router(service: Arc<Service>, others: Router) -> Router {
         .routes(routes!(system::observe))
         .routes(routes!(system::metrics))
         .split_for_parts();
-    let api = bytes::Bytes::from(api.to_json().unwrap_or_default());
+    let api = Bytes::from(description(&api).to_string());
     let unimplemented = || async { Err::<(), _>(no_such_feature()) };
     let session = "/api/v1/sessions/{session_id}";
     let mut router = router
@@ -73,9 +75,40 @@ pub(crate) fn router(service: Arc<Service>, others: Router) -> Router {
             Problem::short(Code::Unknown, "Method Not Allowed")
         })
         .layer(RequestDecompressionLayer::new())
-        .layer(from_fn_with_state(Arc::clone(&service), around::around))
         .layer(CatchPanicLayer::custom(around::panicked))
+        .layer(from_fn_with_state(Arc::clone(&service), around::around))
         .with_state(service)
+}
+
+/// The description of the routes, with what holds for all of them.
+fn description(api: &utoipa::openapi::OpenApi) -> Value {
+    let mut api = serde_json::to_value(api).unwrap_or_default();
+    api["info"]["version"] = json!(env!("CARGO_PKG_VERSION"));
+    api["components"]["securitySchemes"] = json!({
+        "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        "bearer": {"type": "http", "scheme": "bearer"},
+    });
+    // Without a key configured none is needed.
+    api["security"] = json!([{}, {"key": []}, {"bearer": []}]);
+    let Some(paths) = api["paths"].as_object_mut() else { return api };
+    let operations = paths.values_mut().filter_map(Value::as_object_mut);
+    for operation in operations.flat_map(|path| path.values_mut()) {
+        let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else {
+            continue;
+        };
+        for (status, response) in responses {
+            let said = response["description"].as_str().is_some_and(|text| !text.is_empty());
+            if !said {
+                response["description"] = json!(match status.as_str() {
+                    "400" => "something that was given is not accepted",
+                    "404" => "there is no such session or result",
+                    "503" => "the store cannot be reached",
+                    _ => "an error",
+                });
+            }
+        }
+    }
+    api
 }
 
 /// No route; where only a slash at the end is too much, the way to one.

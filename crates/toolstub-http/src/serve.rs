@@ -13,6 +13,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 
 /// How long to wait where the system has no room for a connection.
 const OUT_OF_ROOM: Duration = Duration::from_millis(50);
@@ -24,6 +25,8 @@ pub struct Limits {
     pub connections: usize,
     /// How long the head of a request may take to come in.
     pub head_timeout: Duration,
+    /// How long a client may take to take in the next piece of an answer.
+    pub write_timeout: Duration,
     /// How long requests under way have when the service ends.
     pub grace: Duration,
 }
@@ -32,7 +35,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 1024,
-            head_timeout: Duration::from_secs(30),
+            head_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(30),
         }
     }
@@ -71,8 +75,11 @@ pub async fn serve(
         };
         // An answer is small or comes in large pieces: there is nothing to wait for.
         let _ = stream.set_nodelay(true);
+        // A client that does not read its answer gives its place to others.
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(limits.write_timeout));
         let service = TowerToHyperService::new(router.clone());
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             if let Err(error) = connection.await {

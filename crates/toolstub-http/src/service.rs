@@ -1,7 +1,7 @@
 //! The service: what its routes share.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -9,7 +9,7 @@ use toolstub_core::{EventId, Metadata, Ref, RefForm, SessionId, ToolResultId, Us
 use toolstub_session::{Config, Host, Identity, Session, SystemHost};
 use toolstub_store::{ResultStore, SessionStore};
 
-use crate::body::LARGE_BODIES;
+use crate::body;
 use crate::journal::{Clock, Journal, SessionRecord, chance};
 use crate::keys::Keys;
 use crate::metrics::Metrics;
@@ -56,7 +56,10 @@ pub struct Service {
     pub(crate) journal: Journal,
     pub(crate) options: Options,
     pub(crate) metrics: Metrics,
-    pub(crate) large_bodies: Semaphore,
+    /// Room for large bodies.
+    pub(crate) bodies: Semaphore,
+    /// Whether the store could be reached, and when that was tried.
+    pub(crate) readiness: Mutex<Option<(Instant, bool)>>,
     /// How refs are written: each begins with the address of its session.
     pub(crate) refs: RefForm,
 }
@@ -83,9 +86,9 @@ impl Service {
     pub fn new(store: ResultStore, options: Options) -> Self {
         let journal = Journal::new(store.clone(), Clock::of_system());
         let metrics = Metrics::default();
-        let large_bodies = Semaphore::new(LARGE_BODIES);
+        let bodies = Semaphore::new(body::room(options.body_limit));
         let refs = RefForm::Viking { user: options.user.clone() };
-        Self { store, journal, options, metrics, large_bodies, refs }
+        Self { store, journal, options, metrics, bodies, refs, readiness: Mutex::default() }
     }
 
     /// The routes.

@@ -1,5 +1,8 @@
 //! An estimate of how many tokens a text takes.
 
+use std::num::FpCategory;
+use std::str::Chars;
+
 /// The weight of texts, in quarters of a token.
 ///
 /// Four letters make a token; a character of Chinese, Japanese or Korean makes one and a half, and
@@ -17,34 +20,70 @@ impl Weight {
         self.0 += text.chars().map(quarters).sum::<u64>();
     }
 
-    /// Adds a JSON text as it is commonly written out: a space behind each `,` and `:`.
+    /// Adds a JSON text as it is commonly written out: a space behind each `,` and `:`, and nothing
+    /// escaped that need not be.
     ///
     /// An empty value counts for nothing.
     pub(crate) fn add_json(&mut self, json: &str) {
-        let (mut in_string, mut escaped) = (false, false);
         let mut weight = 0;
-        for c in json.chars() {
+        let mut chars = json.chars();
+        let mut in_string = false;
+        while let Some(c) = chars.next() {
             if in_string {
-                weight += quarters(c);
-                (in_string, escaped) = match c {
-                    _ if escaped => (true, false),
-                    '\\' => (true, true),
-                    '"' => (false, false),
-                    _ => (true, false),
-                };
+                in_string = c != '"';
+                weight += if c == '\\' { escape(&mut chars) } else { quarters(c) };
             } else if !c.is_ascii_whitespace() {
                 in_string = c == '"';
                 weight += LETTER + if matches!(c, ',' | ':') { LETTER } else { 0 };
             }
         }
-        let is_empty = matches!(json.trim(), "" | "{}" | "[]" | "\"\"" | "0" | "false" | "null");
-        self.0 += if is_empty { 0 } else { weight };
+        self.0 += if is_empty(json.trim()) { 0 } else { weight };
     }
 
     /// The tokens, a part of one counted as one.
     pub(crate) fn tokens(self) -> u64 {
         self.0.div_ceil(4)
     }
+}
+
+/// What stands behind a backslash, as it weighs written out.
+fn escape(chars: &mut Chars<'_>) -> u64 {
+    match chars.next() {
+        Some('u') => {}
+        Some('/') => return LETTER,
+        _ => return 2 * LETTER,
+    }
+    let Some(unit) = code_unit(chars) else { return 0 };
+    let mut after = chars.clone();
+    let next = match (after.next(), after.next()) {
+        (Some('\\'), Some('u')) if (0xD800..0xDC00).contains(&unit) => code_unit(&mut after),
+        _ => None,
+    };
+    let units = [Some(unit), next].into_iter().flatten();
+    match char::decode_utf16(units).next() {
+        Some(Ok('"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}')) => 2 * LETTER,
+        Some(Ok(c)) if c < ' ' => 6 * LETTER,
+        Some(Ok(c)) => {
+            if c > '\u{ffff}' {
+                *chars = after;
+            }
+            quarters(c)
+        }
+        _ => LETTER,
+    }
+}
+
+/// The four digits of a `\u` escape.
+fn code_unit(chars: &mut Chars<'_>) -> Option<u16> {
+    let (digits, rest) = chars.as_str().split_at_checked(4)?;
+    *chars = rest.chars();
+    u16::from_str_radix(digits, 16).ok()
+}
+
+/// Whether a value is one that says nothing.
+fn is_empty(json: &str) -> bool {
+    matches!(json, "" | "{}" | "[]" | "\"\"" | "false" | "null")
+        || json.parse::<f64>().is_ok_and(|number| number.classify() == FpCategory::Zero)
 }
 
 fn quarters(c: char) -> u64 {
@@ -102,8 +141,21 @@ mod tests {
             (r#"{"a":1}"#, 2),
             (r#"{ "a" : 1 , "b":[ 1,2 ] }"#, 6),
             (r#"{"a:":"x,\"y:"}"#, 4),
+            // However it is escaped.
+            (r#"{"k":"你é😀"}"#, 6),
+            (r#"{"k":"\u4f60\u00e9\ud83d\ude00"}"#, 6),
+            (r#"{"k":"\u4F60\u00E9\uD83D\uDE00"}"#, 6),
+            (r#""\u0022\u000a\/""#, 2),
+            (r#""\"\n/""#, 2),
+            (r#""\u0001\u0041""#, 3),
+            (r#""\ud83d\u4f60""#, 3),
+            (r#""\ud83d""#, 1),
             ("[]", 0),
             ("{}", 0),
+            ("0", 0),
+            ("-0.0", 0),
+            ("0e5", 0),
+            ("-1", 1),
         ] {
             let mut weight = Weight::default();
             weight.add_json(json);

@@ -23,7 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use toolstub_core::SessionId;
-use toolstub_session::{Config, Session};
+use toolstub_session::{Config, FailureMode, Session};
 use toolstub_store::ResultStore;
 
 use self::asked::Asked;
@@ -80,6 +80,7 @@ impl Proxy {
     /// A proxy whose results go to a session of a store.
     ///
     /// Each result is a turn of its own: it is judged by itself, and its blocks share the turn's budget.
+    /// Whatever the failure mode, a result that cannot be stored stays as it is.
     pub fn new(
         store: ResultStore,
         session: SessionId,
@@ -89,7 +90,11 @@ impl Proxy {
         // What is not over the threshold is not over the budget either: the threshold was asked for.
         let budget = config.assistant_turn_inline_budget_chars;
         let budget = budget.max(config.threshold_chars.saturating_add(1));
-        let config = Config { assistant_turn_inline_budget_chars: budget, ..config };
+        let config = Config {
+            assistant_turn_inline_budget_chars: budget,
+            failure_mode: FailureMode::PreserveRaw,
+            ..config
+        };
         let tools = Tools::new(store.clone(), session.clone(), &config);
         let definitions: Vec<_> = tools.definitions().iter().map(Value::to_string).collect();
         Self {

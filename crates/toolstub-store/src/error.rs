@@ -23,7 +23,7 @@ pub enum StoreError {
         reference: String,
     },
     /// What is stored is damaged or incomplete.
-    #[error("corrupt: the tool result {reference} is damaged: {damage}")]
+    #[error("corrupt: {reference} is damaged: {damage}")]
     Corrupt {
         /// The ref.
         reference: String,

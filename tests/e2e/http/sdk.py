@@ -33,8 +33,9 @@ HEAVY = (
 
 def quarters(text: str) -> int:
     """What a text weighs, in quarters of a token."""
-    weights = (6 if any(low <= ord(each) <= high for low, high in HEAVY) else 8 if ord(each) > 0xFFFF else 1 for each in text)
-    return sum(weights)
+    heavy = [each for each in text if any(low <= ord(each) <= high for low, high in HEAVY)]
+    high = sum(each > "\uffff" for each in text) - sum(each > "\uffff" for each in heavy)
+    return len(text) + 5 * len(heavy) + 7 * high
 
 
 def tokens(*texts: str) -> int:
@@ -155,8 +156,8 @@ def _results(facts: Checks, client: Any, wire: Wire, one: str, headers: dict[str
     whole = wire.call("GET", f"{result}?offset=0&limit=-1", None, headers).value()["result"]
     facts.same("it is read back whole", whole["content"], table.words(30_000))
     facts.same("nothing is left of it", (whole["has_more"], whole["total_chars"]), (False, 30_000))
-    found = wire.call("GET", f"{result}/search?q=word1234&limit=1&context_chars=5", None, headers).value()["result"]["matches"]
-    facts.same("it is searched", [(each["snippet"][5:-5], each["offset"]) for each in found],
+    found = wire.call("GET", f"{result}/search?q=word1234&limit=1&context_chars=5", None, headers).value()["result"]
+    facts.same("it is searched", [(each["snippet"][5:-5], each["offset"]) for each in found["matches"]],
                [("word1234", table.words(30_000).index("word1234"))])  # fmt: skip
 
 

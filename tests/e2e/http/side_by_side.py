@@ -173,14 +173,6 @@ def report(theirs: dict[str, Any], ours: dict[str, Any], explained: Explained | 
     return bad
 
 
-def explain() -> None:
-    """The explained differences, for a page."""
-    print("| calls | what differs | why |\n|---|---|---|")
-    for row in Explained().rows:
-        cells = (", ".join(f"`{each}`" for each in row[name]) for name in ("calls", "paths"))
-        print(f"| {' | '.join([*cells, ' '.join(row['reason'].split())])} |")
-
-
 def _compared(theirs: dict[str, Any], ours: dict[str, Any]) -> list[tuple[str, Any, Any]]:
     """What differs; where the statuses do, nothing else is worth telling."""
     if theirs["status"] == ours["status"]:
@@ -205,11 +197,7 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write what --theirs answers into golden/")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="the calls of the groups that hold a match")
     parser.add_argument("--verbose", action="store_true", help="show explained differences too")
-    parser.add_argument("--explain", action="store_true", help="print what differs on purpose, as a Markdown table")
     options = parser.parse_args()
-    if options.explain:
-        explain()
-        return 0
     if not (options.ours or options.theirs) or (options.record and (options.ours or not options.theirs)):
         parser.error("--ours URL, --theirs URL, or both; --record with --theirs alone")
 

@@ -1,6 +1,8 @@
 """Frames as they go over the wire, with the proxy in between and without."""
 
 import json
+import os
+import signal
 import statistics
 import subprocess
 import time
@@ -157,6 +159,34 @@ def overhead():
     done(f"time: a ping takes {medians[direct]:.3f} ms, through the proxy {more:.3f} ms more")
 
 
+def ends():
+    """How the program ends, and what ends with it."""
+    def code(command, **more):
+        return subprocess.run(command, timeout=20, **more).returncode
+
+    same(code([*TOOLSTUB, "mcp"], stdin=subprocess.DEVNULL), 0, "a client that says nothing")
+    with subprocess.Popen(["sleep", "20"], stdout=subprocess.PIPE) as silent:
+        for words in (["--"], []):
+            command = [*TOOLSTUB, "proxy", *words, "sh", "-c", "exit 7"]
+            same(code(command, stdin=silent.stdout), 7, "a server that ends first")
+        silent.kill()
+    proxy = subprocess.Popen(proxied(["sh", "-c", "echo $$; sleep 100"]), stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE)
+    child = int(proxy.stdout.readline())
+    proxy.terminate()
+    same(proxy.wait(10), 128 + signal.SIGTERM, "a proxy that is told to stop")
+    for _ in range(50):
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.1)
+    else:
+        raise AssertionError("the server outlived the proxy")
+    done("the program ends with its client, its server, or when it is told to")
+
+
+ends()
 transparent("everything", EVERYTHING, [
     ("ping", None),
     ("tools/list", None),

@@ -1,7 +1,11 @@
-"""The inspector's command line, which checks what a server offers strictly."""
+"""The inspector's command line, which checks what a server offers strictly, and the conformance tests."""
 
+import contextlib
 import json
+import socket
 import subprocess
+import time
+import urllib.request
 
 from common import FILES, FILESYSTEM, GIT, OURS, SQLITE, TOOLSTUB, done, is_stub, ref_of
 
@@ -38,3 +42,29 @@ done("what a proxy stored is listed, read and found through another server")
 assert is_stub(called([*TOOLSTUB, "proxy", *GIT], "git_show", repo_path=GIT[-1], revision="HEAD"))
 assert is_stub(called([*TOOLSTUB, "proxy", *SQLITE], "read_query", query="select * from t"))
 done("git and sqlite leave stubs")
+
+# The tools over HTTP, as the service offers them.
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    listen = f"127.0.0.1:{free.getsockname()[1]}"
+service = subprocess.Popen([*TOOLSTUB, "serve", "--listen", listen], stderr=subprocess.DEVNULL)
+try:
+    url = f"http://{listen}/mcp"
+    for _ in range(100):
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"http://{listen}/health").close()
+            break
+        time.sleep(0.1)
+    http = [url, "--transport", "http"]
+    listed = inspect(*http, "--method", "tools/list", "--strict")
+    assert [tool["name"] for tool in json.loads(listed.stdout)["tools"]] == OURS
+    assert called(http, OURS[0], tool_output_ref=ref, limit=1) == "é\n[next_offset: 1 of 280000]"
+    for scenario in ("server-initialize", "ping", "tools-list", "dns-rebinding-protection"):
+        command = ["node", "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
+                   "--url", url, "--scenario", scenario]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert run.returncode == 0, (scenario, run.stdout[-2000:], run.stderr[-2000:])
+    done("the service offers the tools over HTTP, and conforms")
+finally:
+    service.terminate()
+    service.wait(20)

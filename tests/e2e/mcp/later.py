@@ -1,15 +1,24 @@
 """Clients of the later Python package: both eras of the protocol."""
 
 import asyncio
+import contextlib
 import functools
 import http.server
 import json
+import os
+import socket
+import subprocess
+import sys
 import threading
 
 from mcp import Client, StdioServerParameters, types
 
 from common import (EVERYTHING, FETCH, FILES, FILESYSTEM, GIT, MEMORY, OURS, TIME, TOOLSTUB, done, is_stub,
                     joined, next_offset, proxied, ref_of, same)
+
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    PORT = free.getsockname()[1]
 
 
 def server(command):
@@ -137,11 +146,63 @@ async def others():
     done("fetch: a page leaves a stub")
 
 
+@contextlib.asynccontextmanager
+async def listening(command, **env):
+    """A server over HTTP, once it answers at its port."""
+    process = subprocess.Popen(command, env={**os.environ, **env}, stderr=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", PORT)).close()
+                break
+            await asyncio.sleep(0.1)
+        yield f"http://127.0.0.1:{PORT}/mcp"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+async def over_http():
+    async with listening([*EVERYTHING, "streamableHttp"], PORT=str(PORT)) as url:
+        async with Client(url, mode="legacy") as client:
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+        async with Client(server(proxied([url], "--threshold", "2000")), mode="legacy") as client:
+            same([tool.name for tool in (await client.list_tools()).tools], tools + OURS, "names")
+            long = "é🦀 a long message\n" * 500
+            stub = await text(client, "echo", message=long)
+            same(await original(client, ref_of(stub)), f"Echo: {long}", "the echo")
+        done("everything over HTTP: an echo leaves a stub, and comes back")
+
+    whole = "".join(f"line {n} é🦀\n" for n in range(5000))
+    async with listening([sys.executable, "server.py", str(PORT)]) as url:
+        for mode, version in (("auto", "2026-07-28"), ("legacy", "2025-11-25")):
+            steps = []
+
+            async def progress(step, total, message):
+                steps.append(step)
+
+            async with Client(server(proxied([url])), mode=mode) as client:
+                same(client.protocol_version, version, mode)
+                names = [tool.name for tool in (await client.list_tools()).tools]
+                same(names, ["lines", "rows", "steps"] + OURS, "names")
+                result = await client.call_tool("lines", {"count": 5000})
+                assert result.structured_content is None
+                same(await original(client, ref_of(result.content[0].text)), whole, "the lines")
+                result = await client.call_tool("rows", {"count": 9000})
+                ref = ref_of(result.content[-1].text)
+                same(await text(client, OURS[0], ref=ref, pointer="/rows/8999"), "8999", "a row")
+                same((await client.call_tool("steps", {}, progress_callback=progress)).content[0].text, "done", "steps")
+                same(steps, [1, 2, 3], "progress")
+            done(f"a Python server over HTTP, in {version}")
+
+
 async def main():
     await tools_alone()
     await everything()
     await filesystem()
     await others()
+    await over_http()
 
 
 asyncio.run(main())

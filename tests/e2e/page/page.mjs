@@ -103,7 +103,9 @@ async function fill(client, store) {
   await client.message(s, text('Two workers lost their connection at the same time; the failing orders are theirs.'));
   await client.message('hostile', text(contents.markup), tool(contents.markup, made.hostile, { html: contents.markup }), tool('one_line', made.line));
   writeFileSync('bytes.bin', Buffer.concat([Buffer.from([0xff, 0xfe, 0, 0x80]), Buffer.from('text '.repeat(6000)), Buffer.from([0xc3])]));
-  put(store, 'hostile', 'bytes.bin', 'bytes');
+  put(store, 'bytes.bin', 'bytes', '--session', 'hostile');
+  writeFileSync('of-an-event.csv', made.csv);
+  put(store, 'of-an-event.csv', 'of_an_event', '--session', 'hostile', '--event', 'one/two');
   await client.call('POST', '/sessions', { session_id: 'empty' });
   await client.message('damaged', tool('will_be_damaged', made.csv));
   const many = Array.from({ length: 1200 }, (_, nth) => tool(`tool_${nth % 7}`, `${nth} ${'lorem ipsum '.repeat(1700)}`));
@@ -346,6 +348,12 @@ async function hostility(page, client, made) {
   await until(page, () => document.getElementById('tool').textContent === 'bytes');
   await opened(page);
   check('bytes that are no text are told of', await isShown(page, '#lossy'));
+  await page.evaluate(() => document.getElementById('to-results').click());
+  await until(page, () => document.querySelectorAll('#result-rows .row').length === 4);
+  await page.evaluate(() => [...document.querySelectorAll('#result-rows .row')].find((row) => row.textContent.startsWith('of_an_event')).click());
+  await until(page, () => document.getElementById('tool').textContent === 'of_an_event');
+  await opened(page);
+  check('results of events are read too', made.csv.startsWith(await textOf(page, '#text')) && (await textOf(page, '#ref')).includes('/events/one%2Ftwo/'), await textOf(page, '#ref'));
   same('nothing of it has run', await page.evaluate(() => window.pwned), undefined);
 }
 
@@ -400,7 +408,7 @@ async function large(page) {
   await until(page, () => document.querySelectorAll('#result-rows .row').length === 100);
   check('a long list of results comes in parts', (await textOf(page, '#to-results')).includes('+'));
   for (let tries = 0; tries < 60 && await page.$('#result-rows .more'); tries += 1) {
-    await page.$eval('#result-rows .more', (more) => more.scrollIntoView());
+    await page.evaluate(() => document.querySelector('#result-rows .more')?.scrollIntoView());
     await new Promise((over) => setTimeout(over, 100));
   }
   same('all of it comes if scrolled', await page.$$eval('#result-rows .row', (rows) => rows.length), 1200);
@@ -480,7 +488,7 @@ async function keys(browser) {
     const csv = contents.csv();
     await client.message('locked', tool('export_orders', csv));
     const page = await open(browser, service.url);
-    await until(page, () => document.getElementById('key').open);
+    await until(page, () => document.getElementById('key')?.open);
     await page.type('#key-text', 'a-key-that-opens-nothing');
     await page.keyboard.press('Enter');
     await until(page, () => document.getElementById('key-note').textContent === 'Invalid API key');
@@ -500,7 +508,7 @@ async function keys(browser) {
     await opened(page);
     await downloads(page, client, 'locked', csv);
     await page.click('#forget');
-    await until(page, () => document.getElementById('key').open);
+    await until(page, () => document.getElementById('key')?.open);
     check('it can be forgotten', await page.evaluate(() => sessionStorage.length === 0));
     await page.browserContext().close();
   } finally {

@@ -3,7 +3,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const BINARY = process.env.TOOLSTUB;
@@ -63,8 +63,8 @@ export class Client {
 }
 
 /** Stores bytes that no message can carry. */
-export function put(store, session, file, tool) {
-  execFileSync(BINARY, ['--store', store, '--session', session, 'put', file, '--tool-name', tool]);
+export function put(store, file, tool, ...options) {
+  execFileSync(BINARY, ['--store', store, ...options, 'put', file, '--tool-name', tool]);
 }
 
 export const text = (text) => ({ type: 'text', text });

@@ -89,7 +89,7 @@ fn answer(
     }
     let Some(mut taken) = take(host, &fields, &tool)? else { return Ok(None) };
     let context = context()?;
-    let mut config = context.config.of_sessions();
+    let mut config = context.config.of_sessions().map_err(Failure::input)?;
     config.failure_mode = FailureMode::PreserveRaw;
     if let Some(threshold) = args.threshold {
         config.threshold_chars = threshold;

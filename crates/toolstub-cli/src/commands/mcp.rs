@@ -15,7 +15,7 @@ use crate::interrupt;
 
 pub(crate) fn run(args: &Mcp, context: &Context) -> Result<Outcome, Failure> {
     log_to_stderr();
-    let config = config(&args.offered, context);
+    let config = config(&args.offered, context)?;
     let mut tools = Tools::new(context.open()?, context.session()?, &config);
     if args.stub_tool {
         tools = tools.with_stubs(&config);
@@ -31,15 +31,15 @@ pub(crate) fn run(args: &Mcp, context: &Context) -> Result<Outcome, Failure> {
 }
 
 /// How a session behaves whose tools are offered so.
-pub(super) fn config(offered: &Offered, context: &Context) -> Config {
-    let mut config = context.config.of_sessions();
+pub(super) fn config(offered: &Offered, context: &Context) -> Result<Config, Failure> {
+    let mut config = context.config.of_sessions().map_err(Failure::input)?;
     if let Some(prefix) = &offered.tool_prefix {
         config.tool_prefix.clone_from(prefix);
     }
     if let Some(max) = offered.max_read_chars {
         config.max_read_chars = max;
     }
-    config
+    Ok(config)
 }
 
 /// Runs what reads standard input. A read that is under way then is not waited for: nobody may ever

@@ -18,7 +18,7 @@ use crate::interrupt;
 
 pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
     log_to_stderr();
-    let mut config = config(&args.offered, context);
+    let mut config = config(&args.offered, context)?;
     if let Some(threshold) = args.threshold {
         config.threshold_chars = threshold;
     }

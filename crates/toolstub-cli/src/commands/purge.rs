@@ -34,7 +34,11 @@ pub(crate) fn run(args: &Purge, context: &Context) -> Result<Outcome, Failure> {
             "bytes": removed.bytes,
         }))?;
     } else {
-        output::remark(&format!("removed {} results", removed.results));
+        // Each result is a record and an output; what else there was is a service's.
+        let others = removed.objects.saturating_sub(2 * removed.results);
+        let and_others =
+            if others > 0 { format!(" and {others} other files") } else { String::new() };
+        output::remark(&format!("removed {} results{and_others}", removed.results));
     }
     Ok(Outcome::Done)
 }

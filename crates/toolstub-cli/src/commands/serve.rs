@@ -4,12 +4,13 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::net::ToSocketAddrs as _;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use axum::Router;
 use serde::Serialize;
 use tokio::net::TcpListener;
-use toolstub_core::{SessionId, UserId};
+use toolstub_core::{RefForm, SessionId, UserId};
 use toolstub_http::{Keys, Limits, Options, Service};
 use toolstub_mcp::Tools;
 use toolstub_store::ResultStore;
@@ -21,11 +22,19 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
+/// The longest time that a request may take: servers on one store count on an end.
+const MAX_TIMEOUT: Duration = Duration::from_secs(240);
+
 pub(crate) fn run(args: &Serve, context: &Context) -> Result<Outcome, Failure> {
     let keys = keys(args)?;
+    if args.timeout > MAX_TIMEOUT {
+        return Err(Failure::input(anyhow!(
+            "--timeout is at most 4m; a request that takes longer has failed"
+        )));
+    }
     let options = Options {
         user: UserId::new(args.user.as_str()).map_err(Failure::input)?,
-        config: config(args, context),
+        config: config(args, context)?,
         hosts: args.allow_host.clone(),
         body_limit: args.body_limit,
         timeout: args.timeout,
@@ -84,7 +93,8 @@ async fn listen(
         output::remark(&format!("listening on {url}"));
     }
     // The retrieval tools, for whoever speaks MCP; a ref brings its session.
-    let tools = Tools::new(store.clone(), session, &options.config);
+    let refs = RefForm::Viking { user: options.user.clone() };
+    let tools = Tools::new(store.clone(), session, &options.config).with_refs(refs);
     let mcp = Router::new().route_service("/mcp", toolstub_mcp::http_service(tools, None));
     let router = Service::new(store, options).into_router_with(mcp);
     toolstub_http::serve(listener, router, limits, interrupt::signalled())
@@ -99,12 +109,12 @@ struct Listening<'a> {
 }
 
 /// What leaves a message: the configuration file's table, then what holds for all commands, then flags.
-fn config(args: &Serve, context: &Context) -> toolstub_session::Config {
-    let mut config = context.config.of_sessions();
+fn config(args: &Serve, context: &Context) -> Result<toolstub_session::Config, Failure> {
+    let mut config = context.config.of_sessions().map_err(Failure::input)?;
     if let Some(threshold) = args.threshold {
         config.threshold_chars = threshold;
     }
-    config
+    Ok(config)
 }
 
 fn keys(args: &Serve) -> Result<Keys, Failure> {
@@ -115,12 +125,22 @@ fn keys(args: &Serve) -> Result<Keys, Failure> {
     for key in given("TOOLSTUB_OPERATOR_KEY", args.operator_key_file.as_deref())? {
         keys.add_operator(&key).map_err(Failure::input)?;
     }
+    if !keys.is_empty() && !keys.has_user() {
+        return Err(Failure::input(anyhow!(
+            "a key for the metrics alone leaves the sessions without one; set TOOLSTUB_API_KEY or \
+             give --api-key-file too"
+        )));
+    }
     Ok(keys)
 }
 
 /// The keys of a variable and a file.
 fn given(variable: &str, file: Option<&Path>) -> Result<Vec<String>, Failure> {
-    let mut keys: Vec<String> = std::env::var(variable).ok().into_iter().collect();
+    let mut keys = Vec::new();
+    if let Some(key) = std::env::var_os(variable) {
+        let key = key.into_string();
+        keys.push(key.map_err(|_| Failure::input(anyhow!("the key in {variable} is not UTF-8")))?);
+    }
     if let Some(file) = file {
         let text = fs::read_to_string(file)
             .with_context(|| format!("cannot read the keys in {}", file.display()))

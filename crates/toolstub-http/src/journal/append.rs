@@ -6,9 +6,13 @@ use bytes::Bytes;
 use toolstub_core::SessionId;
 use toolstub_store::{Body, Created, StoreError};
 
+use crate::message::lines_of;
+
 use super::name::{Name, Unique};
 use super::tail::{LATE, View};
-use super::{Batch, Journal, Look, SessionRecord, Sums, TRIES, busy, lock, message_key};
+use super::{
+    Batch, Journal, Look, MAX_MESSAGES, SessionRecord, Sums, TRIES, anew, busy, lock, message_key,
+};
 
 /// After how long it is looked anew at what there is before something is appended.
 const FRESH: Duration = Duration::from_secs(1);
@@ -40,17 +44,26 @@ impl Journal {
         record: &SessionRecord,
     ) -> Result<Begun, StoreError> {
         for _ in 0..TRIES {
-            let look = self.look(id, false).await?;
-            let began_micros = look.began_micros;
+            // The record comes first: what is seen after it belongs to that session, or to a later one
+            // that nothing is learnt of.
             if let Some(found) = self.record(id).await? {
+                let look = self.look(id, false).await?;
+                let began_micros = look.began_micros;
                 let view = self.learn(id, &found, look).await?;
                 return Ok(Begun { id: id.clone(), record: found, view, began_micros });
             }
+            // What there is before there is no record belongs to no session any more.
+            let look = self.look_from_start(id).await?;
+            let began_micros = look.began_micros;
+            if self.record(id).await?.is_some() {
+                continue;
+            }
             let (plan, ended) = (super::Plan::from_start(Instant::now()), look.ended);
-            if self.make(id, record, look).await? == Created::New {
+            let record = anew(record);
+            if self.make(id, &record, look).await? == Created::New {
                 let nothing = Look { plan, names: Vec::new(), began_micros, ended };
-                let view = self.learn(id, record, nothing).await?;
-                return Ok(Begun { id: id.clone(), record: record.clone(), view, began_micros });
+                let view = self.learn(id, &record, nothing).await?;
+                return Ok(Begun { id: id.clone(), record, view, began_micros });
             }
         }
         Err(busy(id))
@@ -76,18 +89,31 @@ impl Journal {
         }
         let sums = view.sums();
         let unique = match &batch.idempotency {
-            Some(key) => Unique::of_key(digest(&[&record.incarnation, key])),
-            None => Unique::of_chance(digest(&[&super::chance()])),
+            Some(key) => Unique::of_key(digest(&[record.incarnation.as_bytes(), key])),
+            None => Unique::of_chance(digest(&[super::chance().as_bytes()])),
         };
         if batch.idempotency.is_some() && view.holds(unique) {
             // The first attempt came through, and its answer did not. What it refers to was just
             // stored once more, if it was gone.
+            if let Some(name) = view.found(unique)
+                && let Some(kept) = self.read(&id, &name).await?
+                && !are_same(&kept, &batch.lines)
+            {
+                return Err(StoreError::Conflict { reference: "this Idempotency-Key".to_owned() });
+            }
             return Ok(self.is_still(&id, &record).await?.then_some(sums));
         }
 
         let count = batch.lines.len() as u64;
         let mut body = batch.lines.join("\n");
         body.push('\n');
+        if body.len() as u64 > MAX_MESSAGES {
+            return Err(StoreError::Invalid {
+                field: "messages",
+                given: format!("of {} bytes as they are kept", body.len()),
+                expected: "send less at once",
+            });
+        }
         let body = Bytes::from(body);
         let micros = lock(&self.tail(&id)).give(self.clock.now(), sums.last_micros);
         let crc32c = crc32c::crc32c(&body);
@@ -116,8 +142,27 @@ impl Journal {
     }
 }
 
+/// Whether kept messages are the ones that came again: their ids and times are others.
+fn are_same(kept: &[u8], lines: &[String]) -> bool {
+    let of_kept = lines_of(kept).map(|line| std::str::from_utf8(line).ok().and_then(content));
+    of_kept.eq(lines.iter().map(|line| content(line)))
+}
+
+/// What a message says, without its id.
+fn content(line: &str) -> Option<(String, String)> {
+    #[derive(serde::Deserialize)]
+    struct Message<'a> {
+        id: String,
+        role: String,
+        #[serde(borrow)]
+        parts: &'a serde_json::value::RawValue,
+    }
+    let message: Message<'_> = serde_json::from_str(line).ok()?;
+    Some((message.role, message.parts.get().replace(&message.id, "")))
+}
+
 /// 64 bits that are the same for the same texts.
-fn digest(texts: &[&str]) -> u64 {
+fn digest(texts: &[&[u8]]) -> u64 {
     use sha2::Digest as _;
 
     let mut digest = sha2::Sha256::new();

@@ -6,6 +6,11 @@ use std::fmt;
 const TIME_DIGITS: usize = 16;
 /// The last time that has no more digits.
 const LAST: u64 = 9_999_999_999_999_999;
+/// The latest time that is taken for one: in the year 2128.
+const LATEST: u64 = 5_000_000_000_000_000;
+/// The most messages of an object, and the most tokens.
+const MOST: u64 = 1_000_000;
+const MOST_TOKENS: u64 = 1 << 40;
 /// The digits of what tells an object from all others.
 const UNIQUE_DIGITS: usize = 16;
 /// The digits of a checksum.
@@ -66,13 +71,17 @@ impl Name {
         if !fits {
             return None;
         }
-        Some(Self {
+        let name = Self {
             micros: number(micros)?,
             unique: Unique(u64::from_str_radix(unique, 16).ok()?),
             count: number(count)?,
             tokens: number(tokens)?,
             crc32c: u32::from_str_radix(crc32c, 16).ok()?,
-        })
+        };
+        // What no server gives would be in the way of what they do.
+        let is_ours =
+            name.micros <= LATEST && (1..=MOST).contains(&name.count) && name.tokens <= MOST_TOKENS;
+        is_ours.then_some(name)
     }
 
     /// A marker that stands before all names of a time, and behind all of earlier ones.

@@ -94,9 +94,15 @@ impl View {
         }
     }
 
+    /// What a request brought, if it is there already and its name is known.
+    pub(super) fn found(&self, unique: Unique) -> Option<Name> {
+        let mut names = self.settled.names.iter().chain(&self.recent);
+        names.find(|name| name.unique == unique).copied()
+    }
+
     /// Whether what a request brings is there already.
     pub(super) fn holds(&self, unique: Unique) -> bool {
-        self.settled.keyed.contains(&unique) || self.recent.iter().any(|name| name.unique == unique)
+        self.settled.keyed.contains(&unique) || self.found(unique).is_some()
     }
 
     /// The last names, at most so many, in order.

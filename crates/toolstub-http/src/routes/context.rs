@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{json, value::RawValue};
 use toolstub_core::SessionId;
 
@@ -19,16 +19,18 @@ use crate::problem::{Code, Problem};
 use crate::service::Service;
 
 /// How many objects are read at once.
-const CONCURRENCY: usize = 16;
-/// How many objects are read before an answer begins.
-const EAGER: usize = 64;
+const CONCURRENCY: usize = 8;
+/// How much is read before an answer begins, in bytes; an error until then is told as one.
+const EAGER: usize = 4 << 20;
+/// How many objects behind what fits are looked at for the beginning of their turn.
+const LOOK_BACK: usize = 1000;
 
 /// The newest turns of a session that fit a budget of tokens, in order, with stubs in them.
 ///
 /// Of a turn that does not fit, its first message and its last steps come. No message is cut; the
 /// newest comes whatever it weighs, unless the budget is 0.
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session_id}/context", tag = "messages",
+    get, path = "/api/v1/sessions/{session_id}/context", operation_id = "get_context", tag = "messages",
     params(
         ("session_id" = String, Path),
         ("token_budget" = Option<i64>, Query, description = "the most tokens, 128000 if not given"),
@@ -81,20 +83,31 @@ impl Service {
             return Ok(Chosen { objects, tokens: all, dropped: 0 });
         }
         let count: u64 = names.iter().map(|name| name.count).sum();
+        if budget == 0 {
+            return Ok(Chosen { objects: Vec::new(), tokens: 0, dropped: count });
+        }
         // Looked at are the newest, until more than fits has come, and a turn has begun.
         let mut weighed: Vec<(usize, Weighed)> = Vec::new();
-        let mut sum = 0_u128;
-        for (place, name) in names.iter().enumerate().rev() {
-            let object = self.journal.read(id, name).await?.unwrap_or_default();
+        let (mut sum, mut has_begun, mut too_many) = (0_u128, false, 0);
+        let newest: Vec<_> = names.iter().copied().enumerate().rev().collect();
+        let mut objects = futures::stream::iter(newest)
+            .map(|(place, name)| async move { (place, self.journal.read(id, &name).await) })
+            .buffered(CONCURRENCY)
+            .boxed();
+        while let Some((place, object)) = objects.next().await {
+            let object = object?.unwrap_or_default();
             for line in lines_of(&object).rev() {
                 let message = Weighed::of(line);
                 sum += u128::from(message.tokens);
+                has_begun |= message.place == Place::Turn;
                 weighed.push((place, message));
             }
-            if sum > budget && weighed.iter().any(|(_, one)| one.place == Place::Turn) {
+            too_many += usize::from(sum > budget);
+            if sum > budget && has_begun || too_many > LOOK_BACK {
                 break;
             }
         }
+        drop(objects);
         weighed.reverse();
         let messages: Vec<Weighed> = weighed.iter().map(|(_, message)| *message).collect();
         let chosen = choose(&messages, budget);
@@ -102,7 +115,7 @@ impl Service {
         let (mut tokens, mut shown, mut last) = (0, 0, None);
         for ((place, message), is_shown) in weighed.into_iter().zip(chosen) {
             if last != Some(place) {
-                objects.push((names[place].clone(), Some(Vec::new())));
+                objects.push((names[place], Some(Vec::new())));
                 last = Some(place);
             }
             if let Some((_, Some(lines))) = objects.last_mut() {
@@ -118,7 +131,7 @@ impl Service {
     }
 
     async fn answer(self: &Arc<Self>, id: &SessionId, chosen: Chosen) -> Answer {
-        let Chosen { mut objects, tokens, dropped } = chosen;
+        let Chosen { objects, tokens, dropped } = chosen;
         let opening = format!(
             r#"{}{{"latest_archive_overview":"","pre_archive_abstracts":[],"messages":["#,
             envelope::OPENING
@@ -137,34 +150,28 @@ impl Service {
         let closing =
             format!(r#"],"estimatedTokens":{tokens},"stats":{stats}}}{}"#, envelope::CLOSING);
 
-        let rest = objects.split_off(objects.len().min(EAGER));
-        let mut body = opening.into_bytes();
-        let mut is_first = true;
-        let mut work = Vec::with_capacity(objects.len());
-        for (name, lines) in objects {
-            work.push(Arc::clone(self).read_messages(id.clone(), name, lines).boxed());
-        }
-        let mut objects = futures::stream::iter(work).buffered(CONCURRENCY);
-        while let Some(object) = objects.next().await {
-            add(&mut body, &object?, &mut is_first);
-        }
-        drop(objects);
-        if rest.is_empty() {
-            body.extend_from_slice(closing.as_bytes());
-            return Ok(envelope::json(body));
-        }
         let (service, id) = (Arc::clone(self), id.clone());
-        let more = futures::stream::iter(rest)
-            .map(move |(name, lines)| Arc::clone(&service).read_messages(id.clone(), name, lines))
+        let mut is_first = true;
+        let mut pieces = futures::stream::iter(objects)
+            .map(move |(name, shown)| Arc::clone(&service).read_messages(id.clone(), name, shown))
             .buffered(CONCURRENCY)
-            .map_ok(move |messages| {
+            .map(move |messages| {
                 let mut piece = Vec::new();
-                add(&mut piece, &messages, &mut is_first);
-                Bytes::from(piece)
-            });
+                add(&mut piece, &messages?, &mut is_first)?;
+                Ok(Bytes::from(piece))
+            })
+            .boxed();
+        let mut body = opening.into_bytes();
+        while body.len() < EAGER {
+            let Some(piece) = pieces.next().await else {
+                body.extend_from_slice(closing.as_bytes());
+                return Ok(envelope::json(body));
+            };
+            body.extend_from_slice(&piece?);
+        }
         let begin = futures::stream::once(async move { Ok(Bytes::from(body)) });
         let end = futures::stream::once(async move { Ok(Bytes::from(closing)) });
-        Ok(streamed(begin.chain(more).chain(end)))
+        Ok(streamed(begin.chain(pieces).chain(end)))
     }
 
     /// The messages of an object, with those alone that are shown.
@@ -174,9 +181,11 @@ impl Service {
         name: Name,
         shown: Option<Vec<bool>>,
     ) -> Result<Shown, Problem> {
-        // A session that is deleted meanwhile has no messages any more.
-        let object = self.journal.read(&id, &name).await?.unwrap_or_default();
-        Ok(Shown { object, shown })
+        match self.journal.read(&id, &name).await? {
+            Some(object) => Ok(Shown { object, shown }),
+            // Removed since it was listed: what is left is no context.
+            None => Err(sessions::not_found(&id)),
+        }
     }
 }
 
@@ -187,21 +196,22 @@ struct Shown {
 }
 
 /// Adds messages to a list.
-fn add(body: &mut Vec<u8>, messages: &Shown, is_first: &mut bool) {
+fn add(body: &mut Vec<u8>, messages: &Shown, is_first: &mut bool) -> Result<(), Problem> {
     for (nth, line) in lines_of(&messages.object).enumerate() {
         if messages.shown.as_ref().is_some_and(|shown| shown.get(nth) == Some(&false)) {
             continue;
         }
         // What is no JSON can come from a hand other than ours only.
         if serde_json::from_slice::<&RawValue>(line).is_err() {
-            tracing::error!("a message in the store is no JSON; it is left out");
-            continue;
+            let message = "corrupt: a message in the store is no JSON";
+            return Err(Problem::whole(Code::Corrupt, message, json!({})));
         }
         if !std::mem::take(is_first) {
             body.push(b',');
         }
         body.extend_from_slice(line);
     }
+    Ok(())
 }
 
 /// An answer whose pieces come as they are read. Where one fails, the connection breaks: whoever

@@ -1,17 +1,20 @@
 //! Messages: taken in, shortened, appended.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use serde_json::json;
+use serde_json::value::RawValue;
 use toolstub_core::SessionId;
 use toolstub_session::{Outcome, Owner, Part, ToolPart};
 use toolstub_store::{ResultStore, StoreError};
 
 use super::{Answer, At, Shared};
 use crate::ask::{self, Faults, Fields};
+use crate::body::at_length;
 use crate::envelope;
 use crate::journal::{Batch, Begun, Sums, TRIES, chance};
 use crate::message::{Incoming, turn_parts};
@@ -24,14 +27,14 @@ const MAX_BATCH: usize = 100;
 /// How many turns of a batch are shortened at once.
 const CONCURRENCY: usize = 8;
 /// How far back the steps of a turn are looked for, in requests.
-const LOOK_BACK: usize = 64;
+const LOOK_BACK: usize = 256;
 
 /// Appends a message; a session that is not there is made.
 ///
 /// Tool parts whose output is oversized are kept with a stub in its place. With the header
-/// `Idempotency-Key`, a request that is sent again within ten minutes is appended once.
+/// `Idempotency-Key`, a request that is sent again is appended once.
 #[utoipa::path(
-    post, path = "/api/v1/sessions/{session_id}/messages", tag = "messages",
+    post, path = "/api/v1/sessions/{session_id}/messages", operation_id = "append_message", tag = "messages",
     params(("session_id" = String, Path)),
     request_body(content = serde_json::Value, description = "`{role, content? | parts?, created_at?, peer_id?, turn_id?, message_kind?, source_message_ids?}`"),
     responses((status = 200, description = "`{session_id, message_count, pending_tokens}`"), (status = 400), (status = 412, description = "an original could not be stored, and the failure mode is to reject"))
@@ -42,12 +45,13 @@ pub(super) async fn append(
     request: Request,
 ) -> Answer {
     let (parts, body) = request.into_parts();
-    let fields = service.take_object(&parts, body).await?;
+    let taken = service.take_object(&parts, body).await?;
+    let fields = taken.fields.as_ref();
     let mut faults = Faults::default();
-    let messages = one(fields.as_ref(), &mut faults);
+    let messages = at_length(taken.size, || one(fields, &mut faults));
     faults.check()?;
     let id = Service::session_id(&given)?;
-    let again = || one(fields.as_ref(), &mut Faults::default());
+    let again = || one(fields, &mut Faults::default());
     let sums = service.append(&id, messages, again, &parts.headers).await?;
     Ok(envelope::ok(&json!({
         "session_id": id.as_str(),
@@ -58,7 +62,7 @@ pub(super) async fn append(
 
 /// Appends up to 100 messages, all or none.
 #[utoipa::path(
-    post, path = "/api/v1/sessions/{session_id}/messages/batch", tag = "messages",
+    post, path = "/api/v1/sessions/{session_id}/messages/batch", operation_id = "append_messages", tag = "messages",
     params(("session_id" = String, Path)),
     request_body(content = serde_json::Value, description = "`{messages: […]}`, each as for a single one"),
     responses((status = 200, description = "`{session_id, message_count, added, pending_tokens}`"), (status = 400))
@@ -69,13 +73,14 @@ pub(super) async fn append_batch(
     request: Request,
 ) -> Answer {
     let (parts, body) = request.into_parts();
-    let fields = service.take_object(&parts, body).await?;
+    let taken = service.take_object(&parts, body).await?;
+    let fields = taken.fields.as_ref();
     let mut faults = Faults::default();
-    let messages = several(fields.as_ref(), &mut faults);
+    let messages = at_length(taken.size, || several(fields, &mut faults));
     faults.check()?;
     let id = Service::session_id(&given)?;
     let added = messages.len();
-    let again = || several(fields.as_ref(), &mut Faults::default());
+    let again = || several(fields, &mut Faults::default());
     let sums = service.append(&id, messages, again, &parts.headers).await?;
     Ok(envelope::ok(&json!({
         "session_id": id.as_str(),
@@ -130,6 +135,21 @@ fn several(fields: Option<&Fields>, faults: &mut Faults) -> Vec<Incoming> {
     messages
 }
 
+/// Whether messages of several turns have the same output for the same tool id.
+fn repeats(turns: &[Vec<(&mut Incoming, &str)>]) -> bool {
+    let mut known = HashSet::new();
+    turns.iter().flatten().any(|(message, _)| {
+        message.parts.iter().any(|part| match part {
+            Part::Tool(part) => {
+                let raw = |name| part.field(name).map(RawValue::get);
+                let output = raw("tool_output");
+                output.is_some() && !known.insert((raw("tool_id"), output))
+            }
+            Part::Other(_) => false,
+        })
+    })
+}
+
 impl Service {
     /// Shortens messages and appends them, all or none.
     ///
@@ -142,8 +162,9 @@ impl Service {
         again: impl Fn() -> Vec<Incoming>,
         headers: &HeaderMap,
     ) -> Result<Sums, Problem> {
-        let key = headers.get("idempotency-key");
-        let idempotency = key.map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
+        // An empty one comes of a template that was not filled in.
+        let key = headers.get("idempotency-key").filter(|key| !key.is_empty());
+        let idempotency = key.map(|key| key.as_bytes().to_vec());
         messages.iter().try_for_each(Incoming::check)?;
         let now = times::micros(self.journal.clock().now());
         let ids: Vec<_> =
@@ -184,11 +205,13 @@ impl Service {
                 None => turns.push(vec![(message, message_id)]),
             }
         }
+        // Where the same comes twice, its record is the first one's: not of whoever is faster.
+        let concurrency = if repeats(&turns) { 1 } else { CONCURRENCY };
         let mut work = Vec::with_capacity(turns.len());
         for turn in turns {
             work.push(self.shorten(id, begun, turn, now).boxed());
         }
-        futures::stream::iter(work).buffer_unordered(CONCURRENCY).try_collect::<()>().await?;
+        futures::stream::iter(work).buffer_unordered(concurrency).try_collect::<()>().await?;
 
         let mut lines = Vec::with_capacity(messages.len());
         let mut tokens = 0;
@@ -209,19 +232,22 @@ impl Service {
         turn: Vec<(&mut Incoming, &str)>,
         now: &str,
     ) -> Result<(), Problem> {
-        let mut earlier = match turn.first() {
-            Some((message, _)) if message.has_output() => match message.turn() {
-                Some(turn) => self.earlier(id, begun, turn).await?,
-                None => Vec::new(),
-            },
-            _ => Vec::new(),
+        let has_output = turn.iter().any(|(message, _)| message.has_output());
+        let name = turn.first().and_then(|(message, _)| message.turn()).filter(|_| has_output);
+        let mut earlier = match name {
+            Some(name) => self.earlier(id, begun, name).await?,
+            None => Vec::new(),
         };
+        let mut left = turn.len();
         for (message, message_id) in turn {
             let session = self.session(id, message.peer_id.clone(), message.time(now));
             let (mut parts, places) = message.take_tool_parts();
             let done =
                 session.externalize_parts(message_id, &earlier, &mut parts, Owner::Session).await;
-            earlier.extend(parts.iter().cloned());
+            left -= 1;
+            if left > 0 {
+                earlier.extend(parts.iter().cloned());
+            }
             message.put_tool_parts(parts, places);
             for outcome in &done?.outcomes {
                 match outcome {
@@ -248,13 +274,15 @@ impl Service {
         for name in &names {
             work.push(self.journal.read(id, name).boxed());
         }
-        let read = futures::stream::iter(work).buffered(CONCURRENCY);
-        let objects: Vec<_> = read.try_collect().await?;
-        let parts = objects.iter().flatten().flat_map(|object| turn_parts(object, turn));
-        let tools = parts.filter_map(|part| match part {
-            Part::Tool(part) => Some(part),
-            Part::Other(_) => None,
-        });
-        Ok(tools.collect())
+        let mut objects = futures::stream::iter(work).buffered(CONCURRENCY);
+        let mut tools = Vec::new();
+        while let Some(object) = objects.next().await {
+            let parts = turn_parts(&object?.unwrap_or_default(), turn);
+            tools.extend(parts.into_iter().filter_map(|part| match part {
+                Part::Tool(part) => Some(part),
+                Part::Other(_) => None,
+            }));
+        }
+        Ok(tools)
     }
 }

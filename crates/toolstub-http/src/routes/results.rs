@@ -35,7 +35,7 @@ const PART: u64 = 1 << 20;
 
 /// Lists the results of a session, by id.
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session_id}/tool-results", tag = "tool results",
+    get, path = "/api/v1/sessions/{session_id}/tool-results", operation_id = "list_results", tag = "tool results",
     params(
         ("session_id" = String, Path),
         ("tool_name" = Option<String>, Query, description = "only results of this tool"),
@@ -79,7 +79,7 @@ pub(super) async fn list(
 /// Offsets count code points unless `unit` says otherwise. With a selector (`pointer`, `rows` or
 /// `lines`) they count within what it selects.
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session_id}/tool-results/{tool_result_id}", tag = "tool results",
+    get, path = "/api/v1/sessions/{session_id}/tool-results/{tool_result_id}", operation_id = "read_result", tag = "tool results",
     params(
         ("session_id" = String, Path),
         ("tool_result_id" = String, Path),
@@ -133,7 +133,7 @@ pub(super) async fn read(
 
 /// Finds where a text stands in an original.
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session_id}/tool-results/{tool_result_id}/search", tag = "tool results",
+    get, path = "/api/v1/sessions/{session_id}/tool-results/{tool_result_id}/search", operation_id = "search_result", tag = "tool results",
     params(
         ("session_id" = String, Path),
         ("tool_result_id" = String, Path),
@@ -174,7 +174,7 @@ pub(super) async fn search(
 
 /// Removes a result.
 #[utoipa::path(
-    delete, path = "/api/v1/sessions/{session_id}/tool-results/{tool_result_id}", tag = "tool results",
+    delete, path = "/api/v1/sessions/{session_id}/tool-results/{tool_result_id}", operation_id = "delete_result", tag = "tool results",
     params(
         ("session_id" = String, Path),
         ("tool_result_id" = String, Path),
@@ -197,7 +197,7 @@ pub(super) async fn delete(
 
 /// The whole original, byte for byte.
 #[utoipa::path(
-    get, path = "/api/v1/sessions/{session_id}/tool-results/{tool_result_id}/output.txt", tag = "tool results",
+    get, path = "/api/v1/sessions/{session_id}/tool-results/{tool_result_id}/output.txt", operation_id = "download_result", tag = "tool results",
     params(
         ("session_id" = String, Path),
         ("tool_result_id" = String, Path),

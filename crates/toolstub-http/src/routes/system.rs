@@ -1,5 +1,8 @@
 //! What operators ask for.
 
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -8,8 +11,11 @@ use toolstub_store::{Depth, ListOptions, ResultStore};
 
 use super::{Answer, Shared};
 use crate::envelope;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, chain};
 use crate::service::Service;
+
+/// How long it holds whether the store was reached.
+const READY_FOR: Duration = Duration::from_secs(2);
 
 /// Whether the service runs. No key is needed.
 #[utoipa::path(
@@ -42,14 +48,22 @@ pub(super) async fn ready(State(service): Shared) -> Answer {
 }
 
 impl Service {
+    /// Whether the store can be listed; who asks often is told what was found a moment ago.
     async fn reaches_its_store(&self) -> bool {
+        let known = *self.readiness.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, reached)) = known.filter(|(when, _)| when.elapsed() < READY_FOR) {
+            return reached;
+        }
         let folder = Some(ResultStore::sessions_folder());
         let options = ListOptions { folder, depth: Depth::Children, after: None, limit: 1 };
         let listed = self.store.backend().list(options).await;
         if let Err(error) = &listed {
-            tracing::error!(%error, "the store cannot be listed");
+            tracing::error!(error = chain(error), "the store cannot be listed");
         }
-        listed.is_ok()
+        let reached = listed.is_ok();
+        let found = Some((Instant::now(), reached));
+        *self.readiness.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        reached
     }
 }
 

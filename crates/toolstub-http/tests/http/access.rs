@@ -1,5 +1,7 @@
 //! Who may ask, and what is said around each answer.
 
+use std::io::Write as _;
+
 use axum::body::Body;
 use hyper::Request;
 use serde_json::json;
@@ -53,6 +55,23 @@ async fn whether_it_runs_can_be_asked_without_a_key() {
     assert_eq!(ask(&server, "/ready", &[]).await.json()["status"], "ready");
     let api = ask(&server, "/openapi.json", &[]).await.json();
     assert!(api["paths"]["/api/v1/sessions/{session_id}/messages"]["post"].is_object(), "{api}");
+    assert_eq!(api["components"]["securitySchemes"]["key"]["name"], "X-API-Key");
+    let mut ids = Vec::new();
+    for operation in api["paths"]
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|path| path.as_object().unwrap().values())
+    {
+        ids.push(operation["operationId"].as_str().unwrap());
+        for response in operation["responses"].as_object().unwrap().values() {
+            assert_ne!(response["description"].as_str().unwrap(), "", "{operation}");
+        }
+    }
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!((ids.len(), count), (count, 16));
 }
 
 #[tokio::test]
@@ -85,6 +104,45 @@ async fn pages_of_other_sites_are_not_answered() {
 }
 
 #[tokio::test]
+async fn what_a_browser_fetches_for_another_site_is_not_answered() {
+    let server = Server::new();
+    for (site, status) in
+        [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)]
+    {
+        let headers = [("host", "localhost:1933"), ("sec-fetch-site", site)];
+        let path = "/api/v1/sessions/x?auto_create=true";
+        assert_eq!(ask(&server, path, &headers).await.status, status, "{site}");
+        assert_eq!(ask(&server, "/", &headers).await.status, 200, "{site}");
+    }
+    let headers = [("host", "localhost:1933"), ("host", "evil.example")];
+    assert_eq!(ask(&server, "/health", &headers).await.status, 403);
+}
+
+#[tokio::test]
+async fn packed_bodies_are_measured_unpacked() {
+    let server = Server::with(Options { body_limit: 100_000, ..Options::default() });
+    let pack = |text: &str| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packed.write_all(text.as_bytes()).unwrap();
+        packed.finish().unwrap()
+    };
+    let send = async |encoding: &str, body: Vec<u8>| {
+        let request = Request::post("/api/v1/sessions/s1/messages")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("content-encoding", encoding)
+            .body(Body::from(body));
+        server.send(request.unwrap()).await
+    };
+    let message = json!({"role": "user", "content": "x"}).to_string();
+    assert_eq!(send("gzip", pack(&message)).await.status, 200);
+    assert_eq!(send("identity", message.clone().into_bytes()).await.status, 200);
+    assert_eq!(send("br", message.into_bytes()).await.error().0, 400);
+    let bomb = json!({"role": "user", "content": "x".repeat(1_000_000)}).to_string();
+    assert_eq!(send("gzip", pack(&bomb)).await.error().0, 413);
+}
+
+#[tokio::test]
 async fn answers_carry_the_id_of_their_request() {
     let server = Server::new();
     let headers = [("host", "localhost"), ("x-request-id", "my-id-1")];
@@ -112,7 +170,7 @@ async fn what_is_not_there_is_told_in_the_same_form() {
 }
 
 #[tokio::test]
-async fn bodies_have_a_largest_size_and_may_be_packed() {
+async fn bodies_have_a_largest_size() {
     let server = Server::with(Options { body_limit: 1000, ..Options::default() });
     let content = json!({"role": "user", "content": "x".repeat(1000)});
     let (status, code, message) =

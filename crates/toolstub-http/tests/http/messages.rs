@@ -211,6 +211,76 @@ async fn a_request_that_is_sent_again_is_appended_once() {
 }
 
 #[tokio::test]
+async fn another_request_with_the_same_key_is_refused() {
+    let server = Server::new();
+    let send = async |key: &str, content: &str| {
+        let part = tool("c1", &content.repeat(30_000));
+        let body = json!({"role": "user", "parts": [{"type": "text", "text": content}, part]});
+        let request = Request::post(MESSAGES)
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("idempotency-key", key)
+            .body(Body::from(body.to_string()));
+        server.send(request.unwrap()).await
+    };
+    assert_eq!(send("k1", "a").await.status, 200);
+    assert_eq!(send("k1", "a").await.status, 200);
+    let (status, code, message) = send("k1", "b").await.error();
+    assert_eq!((status, code.as_str()), (409, "CONFLICT"), "{message}");
+    assert!(message.contains("Idempotency-Key"), "{message}");
+    // An empty key is none.
+    assert_eq!(send("", "c").await.status, 200);
+    assert_eq!(send("", "d").await.status, 200);
+    assert_eq!(server.get("/api/v1/sessions/s1").await.result()["message_count"], 3);
+}
+
+#[tokio::test]
+async fn a_request_that_is_wrong_everywhere_gets_a_short_answer() {
+    let server = Server::new();
+    let parts = vec![0; 9999];
+    let answer = server.post(MESSAGES, json!({"role": "user", "parts": parts})).await;
+    let details = &answer.json()["error"]["details"];
+    assert_eq!(details["validation_errors"].as_array().unwrap().len(), 100);
+    let too_many = vec![json!({}); 10_001];
+    let answer = server.post(MESSAGES, json!({"role": "user", "parts": too_many})).await;
+    assert!(answer.error().2.contains("at most 10000 items"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn the_outputs_of_a_turn_are_found_behind_its_texts() {
+    let server = Server::new();
+    let step = |parts: Value| json!({"role": "assistant", "turn_id": "t1", "parts": parts});
+    for nth in 0..5 {
+        let parts = json!([tool(&format!("c{nth}"), &log(nth, 19_000))]);
+        server.post(MESSAGES, step(parts)).await.result();
+    }
+    let batch = json!({"messages": [
+        step(json!([{"type": "text", "text": "so"}])),
+        step(json!([tool("c5", &log(5, 19_000))])),
+    ]});
+    server.post(&format!("{MESSAGES}/batch"), batch).await.result();
+    let context = server.get(CONTEXT).await.result();
+    let last = &context["messages"][6]["parts"][0];
+    assert_eq!(last["tool_output_externalized_reason"], "turn_budget", "{last}");
+}
+
+#[tokio::test]
+async fn tool_parts_stay_where_they_stood() {
+    let server = Server::new();
+    let text = |nth: usize| json!({"type": "text", "text": format!("t{nth}")});
+    let parts: Vec<_> = (0..40)
+        .map(|nth| if nth % 3 == 0 { tool(&format!("c{nth}"), "x") } else { text(nth) })
+        .collect();
+    server.post(MESSAGES, json!({"role": "user", "parts": parts})).await.result();
+    let kept = server.get(CONTEXT).await.result()["messages"][0]["parts"].take();
+    for (nth, part) in kept.as_array().unwrap().iter().enumerate() {
+        let name =
+            if nth % 3 == 0 { ("tool_id", format!("c{nth}")) } else { ("text", format!("t{nth}")) };
+        assert_eq!(part[name.0], name.1, "{nth}");
+    }
+}
+
+#[tokio::test]
 async fn the_newest_turns_fit_a_budget() {
     let server = Server::new();
     for nth in 0..6 {

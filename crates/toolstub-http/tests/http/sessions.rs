@@ -139,3 +139,34 @@ async fn what_is_wrong_with_a_body_is_told() {
     assert_eq!(made["auto_commit_policy"]["keep_recent_count"], 7);
     assert_eq!(made["auto_commit_policy"]["pending_token_threshold"], 150_000);
 }
+
+#[tokio::test]
+async fn policies_come_back_as_they_were_written() {
+    let server = Server::new();
+    let policy = r#"{"self":{"n":123456789012345678901234567890,"x":1.10,"y":1e400}}"#;
+    let body = format!(r#"{{"session_id":"s1","memory_policy":{policy}}}"#);
+    let request = axum::http::Request::post("/api/v1/sessions")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .body(axum::body::Body::from(body));
+    server.send(request.unwrap()).await.result();
+    let found = server.get("/api/v1/sessions/s1").await.text;
+    assert!(found.contains(policy), "{found}");
+    let long = json!({"memory_policy": {"self": "x".repeat(70_000)}});
+    assert_eq!(server.post("/api/v1/sessions", long).await.error().0, 400);
+}
+
+#[tokio::test]
+async fn a_damaged_session_hides_no_other_and_can_be_removed() {
+    let server = Server::new();
+    for id in ["a", "b"] {
+        server.post("/api/v1/sessions", json!({"session_id": id})).await.result();
+    }
+    let record = toolstub_store::Key::new("sessions/a/session.json").unwrap();
+    let half = toolstub_store::Body::Bytes(b"{".as_slice().into());
+    server.store.backend().put(&record, half).await.unwrap();
+    assert_eq!(server.get("/api/v1/sessions").await.result().as_array().unwrap().len(), 2);
+    assert_eq!(server.get("/api/v1/sessions/a").await.error().1, "CORRUPT");
+    server.call("DELETE", "/api/v1/sessions/a", None).await.result();
+    assert_eq!(server.get("/api/v1/sessions").await.result().as_array().unwrap().len(), 1);
+}

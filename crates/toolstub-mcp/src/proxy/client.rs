@@ -48,17 +48,16 @@ enum Wanted {
 
 impl Proxy {
     /// Takes note of what a client asks, and says what is to become of it.
-    pub(super) fn from_client(&self, text: &str) -> FromClient {
+    pub(super) fn client_says(&self, text: &str) -> FromClient {
         let Some(frame) = Frame::parse(text) else { return FromClient::unchanged() };
         let mut asked = self.asked();
         let (mut answers, mut rest) = (Vec::new(), Vec::new());
         for message in &frame.messages {
-            match self.local(message, &asked) {
-                Some(local) => answers.push(local),
-                None => {
-                    note(message, &mut asked);
-                    rest.push(message.raw());
-                }
+            if let Some(local) = self.local(message, &asked) {
+                answers.push(local);
+            } else {
+                note(message, &mut asked);
+                rest.push(message.raw());
             }
         }
         let forward = match (answers.is_empty(), rest.is_empty()) {

@@ -148,7 +148,7 @@ impl Proxy {
             }
         }
         let with = match std::str::from_utf8(&frame) {
-            Ok(text) => self.rewritten(text, self.from_upstream(text)).await,
+            Ok(text) => self.rewritten(text, self.upstream_says(text)).await,
             Err(_) => None,
         };
         // A client that has gone away wants no answer.
@@ -212,10 +212,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         self.droppable.retain(|_, exchange| !exchange.is_finished());
         if self.call_off(text) {
             // Forgotten, so that no answer is expected.
-            self.proxy.from_client(text);
+            self.proxy.client_says(text);
             return;
         }
-        let from = self.proxy.from_client(text);
+        let from = self.proxy.client_says(text);
         let body = match &from.forward {
             Forward::Unchanged => text,
             Forward::Text(left) => left,
@@ -229,7 +229,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             (Arc::clone(&self.proxy), Arc::clone(&self.remote), self.client.clone());
         if letter.requests.is_empty() {
             // What follows may build on it.
-            remote.exchange(&proxy, letter, &client).await;
+            let arrives = remote.exchange(&proxy, letter, &client);
+            if timeout(CONNECTING, arrives).await.is_err() {
+                tracing::warn!("the MCP server does not take a notification");
+            }
             if begins && self.listening.is_none() {
                 let listening = async move { remote.listen(&proxy, &client).await };
                 self.listening = Some(self.tasks.spawn(listening));

@@ -74,7 +74,7 @@ where
             }
         };
         let from = match std::str::from_utf8(&line) {
-            Ok(text) => proxy.from_client(text),
+            Ok(text) => proxy.client_says(text),
             Err(_) => FromClient::unchanged(),
         };
         let _ = match &from.forward {
@@ -124,7 +124,7 @@ where
             client.write(&line).await?;
             continue;
         };
-        let rewrites = proxy.from_upstream(text);
+        let rewrites = proxy.upstream_says(text);
         if !rewrites.iter().any(super::upstream::Rewrite::takes_time) {
             match proxy.rewritten(text, rewrites).await {
                 Some(text) => client.write(text.as_bytes()).await?,

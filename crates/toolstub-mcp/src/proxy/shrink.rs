@@ -7,7 +7,7 @@ use bytes::Bytes;
 use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn};
 
 use super::splice::{Object, Patches, items};
-use super::structured::{long_texts, says_again};
+use super::structured::{long_texts, says_again, says_in_parts};
 use super::{Proxy, Structured};
 use crate::Tool;
 
@@ -70,7 +70,8 @@ impl Proxy {
     ) -> Option<String> {
         let chars = toolstub_core::utf8::count_chars(structured.as_bytes());
         let is_long = chars > self.session.config().threshold_chars;
-        let said = texts(fields).iter().position(|text| says_again(structured, text));
+        let texts = texts(fields);
+        let said = texts.iter().position(|text| says_again(structured, text));
         let is_out = said.is_some_and(|at| {
             outcomes.get(at).is_some_and(|outcome| outcome.replacement().is_some())
         });
@@ -83,7 +84,10 @@ impl Proxy {
         let content = Bytes::copy_from_slice(structured.as_bytes());
         let stubs = self.stubs(vec![(content, Some(JSON.to_owned()))], call).await?;
         let stub = stubs.into_iter().next().flatten()?;
-        with_block(&without_structured(changed)?, &stub)
+        let rest = without_structured(changed)?;
+        // Blocks that say the same in parts, each of them short, go with it.
+        let is_said = is_all_text(fields) && says_in_parts(structured, &texts);
+        if is_said { with_content(&rest, &block(&stub)) } else { with_block(&rest, &stub) }
     }
 
     /// Puts stubs in the place of long texts in structured content.
@@ -154,17 +158,35 @@ fn without_structured(result: &str) -> Option<String> {
     patches.apply()
 }
 
+/// Whether there is nothing in a result's content but blocks of text.
+fn is_all_text(result: &Object<'_>) -> bool {
+    let blocks = result.get("content").and_then(items).unwrap_or_default();
+    blocks.iter().all(|block| Object::parse(block).is_some_and(|block| block.is("type", "text")))
+}
+
+fn block(text: &str) -> String {
+    format!(r#"{{"type":"text","text":{}}}"#, serde_json::Value::from(text))
+}
+
 /// The result with one more block of text.
 fn with_block(result: &str, text: &str) -> Option<String> {
-    let block = format!(r#"{{"type":"text","text":{}}}"#, serde_json::Value::from(text));
+    let fields = Object::parse(result)?;
+    let Some((content, blocks)) = fields.get("content").and_then(|all| Some((all, items(all)?)))
+    else {
+        return with_content(result, &block(text));
+    };
+    let mut patches = Patches::new(result);
+    patches.append(content, &blocks, &block(text));
+    patches.apply()
+}
+
+/// The result with these blocks alone.
+fn with_content(result: &str, blocks: &str) -> Option<String> {
     let fields = Object::parse(result)?;
     let mut patches = Patches::new(result);
     match fields.get("content") {
-        Some(content) => match items(content) {
-            Some(blocks) => patches.append(content, &blocks, &block),
-            None => patches.replace(content, format!("[{block}]")),
-        },
-        None => patches.insert(&fields, "content", &format!("[{block}]")),
+        Some(content) => patches.replace(content, format!("[{blocks}]")),
+        None => patches.insert(&fields, "content", &format!("[{blocks}]")),
     }
     patches.apply()
 }

@@ -13,6 +13,15 @@ pub(super) fn says_again(structured: &str, block: &str) -> bool {
     only_text(structured).is_some_and(|text| text == block) || is_same_json(structured, block)
 }
 
+/// Whether texts, one after the other, say what the items of a structured content say, and nothing
+/// else: so some servers write a list.
+pub(super) fn says_in_parts(structured: &str, blocks: &[String]) -> bool {
+    let list = Object::parse(structured).map_or(Some(structured), |object| object.only());
+    let items = list.and_then(items).unwrap_or_default();
+    items.len() == blocks.len()
+        && items.iter().zip(blocks).all(|(item, text)| says_again(item, text))
+}
+
 /// The text that is all there is in a value: `{"result": "…"}`.
 fn only_text(mut raw: &str) -> Option<String> {
     for _ in 0..MAX_WRAPPINGS {
@@ -158,6 +167,19 @@ mod tests {
         again(r#"{"a":1}"#, r#"{"a":"1"}"#, false);
         again(r#"["a"]"#, r#"["a"#, false);
         again(r#"["a\""]"#, r#"["a\"#, false);
+    }
+
+    #[test]
+    fn list_is_said_in_parts() {
+        let parts =
+            |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let list = r#"{"result":[{"a":1},"b",3]}"#;
+        assert!(says_in_parts(list, &parts(&["{\n \"a\": 1}", "b", "3"])));
+        assert!(says_in_parts("[1]", &parts(&["1"])));
+        for other in [parts(&["{\"a\":1}", "b"]), parts(&["b", "{\"a\":1}", "3"]), parts(&[])] {
+            assert!(!says_in_parts(list, &other));
+        }
+        assert!(!says_in_parts(r#"{"result":["b"],"more":1}"#, &parts(&["b"])));
     }
 
     #[test]

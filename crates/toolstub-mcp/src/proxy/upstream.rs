@@ -35,7 +35,7 @@ impl Rewrite {
 
 impl Proxy {
     /// What is to be changed of a server's frame: mostly nothing. Takes note of what is answered.
-    pub(super) fn from_upstream(&self, text: &str) -> Vec<Rewrite> {
+    pub(super) fn upstream_says(&self, text: &str) -> Vec<Rewrite> {
         let Some(frame) = Frame::parse(text) else { return Vec::new() };
         let mut asked = self.asked();
         let mut rewrites = Vec::new();
@@ -80,7 +80,7 @@ impl Proxy {
     ) -> Option<Rewrite> {
         let raw = message.field("result");
         match request.kind {
-            Kind::Capabilities => self.capabilities(text, Object::parse(raw?)?, asked),
+            Kind::Capabilities => self.capabilities(text, &Object::parse(raw?)?, asked),
             Kind::Tools { is_first: true } if raw.is_none() => {
                 let is_missing = message.object("error")?.get("code") == Some(METHOD_NOT_FOUND);
                 if !is_missing || self.options.inject == Inject::Never {
@@ -92,8 +92,14 @@ impl Proxy {
             Kind::Tools { is_first } => self.tools(text, &Object::parse(raw?)?, is_first, asked),
             Kind::Call { tool } => {
                 let result = Object::parse(raw?)?;
-                let task = result.object("task").and_then(|task| task.text("taskId"));
-                match task.or_else(|| result.text("taskId")) {
+                // In the later era a task is its result; in the earlier one it is a field of it.
+                let task = if result.is("resultType", "task") {
+                    result.text("taskId")
+                } else {
+                    let task = result.object("task").filter(|_| result.get("content").is_none());
+                    task.and_then(|task| task.text("taskId"))
+                };
+                match task {
                     Some(task) => {
                         asked.begin_task(task, tool);
                         None
@@ -116,7 +122,7 @@ impl Proxy {
     }
 
     /// Adds that there are tools.
-    fn capabilities(&self, text: &str, result: Object<'_>, asked: &mut Asked) -> Option<Rewrite> {
+    fn capabilities(&self, text: &str, result: &Object<'_>, asked: &mut Asked) -> Option<Rewrite> {
         let capabilities = result.object("capabilities");
         let has_tools = capabilities.as_ref().is_some_and(|all| all.given("tools").is_some());
         asked.upstream_has_no_tools = !has_tools;
@@ -130,7 +136,7 @@ impl Proxy {
                 None => patches.insert(all, "tools", "{}"),
             },
             (None, Some(null)) => patches.replace(null, r#"{"tools":{}}"#.to_owned()),
-            (None, None) => patches.insert(&result, "capabilities", r#"{"tools":{}}"#),
+            (None, None) => patches.insert(result, "capabilities", r#"{"tools":{}}"#),
         }
         let with = patches.apply()?;
         Some(Rewrite { at: span(text, result.raw()), change: Change::Text(with) })

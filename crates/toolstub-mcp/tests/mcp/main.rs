@@ -2,6 +2,7 @@
 
 mod child;
 mod proxy;
+mod remote;
 mod server;
 mod tools;
 mod wire;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolstub_mcp::{Inject, ProxyOptions, Structured};
-use toolstub_session::Config;
+use toolstub_session::{Config, FailureMode};
 use toolstub_store::fault::{Fault, FaultyBackend};
 use toolstub_store::{Backend, MemoryBackend, ResultStore};
 
@@ -227,6 +227,26 @@ async fn structured_content_that_says_more_is_stored_as_json() {
 }
 
 #[tokio::test]
+async fn list_that_is_said_in_many_short_blocks_goes_whole() {
+    let mut wire = wire(ProxyOptions::default());
+    let items: Vec<Value> = (0..2000).map(|n| json!({"n": n, "s": "short"})).collect();
+    let blocks: Vec<Value> = items
+        .iter()
+        .map(|item| json!({"type": "text", "text": serde_json::to_string_pretty(item).unwrap()}))
+        .collect();
+    let whole =
+        json!({"content": blocks, "structuredContent": {"result": items}, "isError": false});
+    let heard: Value = serde_json::from_str(&wire.call(&whole.to_string()).await).unwrap();
+    let [block] = &heard["content"].as_array().unwrap()[..] else { panic!("{heard}") };
+    assert!(is_stub(block["text"].as_str().unwrap()) && heard.get("structuredContent").is_none());
+    // With anything else among them, they stay.
+    let mut more = whole.clone();
+    more["content"][7] = json!({"type": "image", "data": "", "mimeType": "image/png"});
+    let heard: Value = serde_json::from_str(&wire.call(&more.to_string()).await).unwrap();
+    assert_eq!(heard["content"].as_array().unwrap().len(), 2001);
+}
+
+#[tokio::test]
 async fn structured_content_stays_where_it_is_small_or_kept() {
     let mut stripping = wire(ProxyOptions::default());
     let small = r#"{"content":[{"type":"text","text":@}],"structuredContent":{"n":1.10}}"#;
@@ -409,6 +429,9 @@ async fn results_of_tasks_leave_stubs() {
 
     let later = r#"{"resultType":"task","taskId":"t2","status":"working"}"#;
     assert_eq!(wire.exchange(&call("later"), later).await, later);
+    // A result may say what it likes beside its content.
+    let marked = long.replacen('{', r#"{"taskId":"t9","task":{"taskId":"t9"},"#, 1);
+    assert!(wire.call(&marked).await.contains("[tool result externalized: "));
     let get = r#"{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"t2"}}"#;
     let working = r#"{"taskId":"t2","status":"working"}"#;
     assert_eq!(wire.exchange(get, working).await, working);
@@ -460,7 +483,8 @@ async fn result_stays_where_the_store_fails() {
         let backend = Arc::new(FaultyBackend::new(Arc::new(MemoryBackend::new())));
         backend.fail(Fault::ErrorBefore(ErrorKind::StorageFull), nth);
         let store = ResultStore::new(Arc::clone(&backend) as Arc<dyn Backend>);
-        let mut wire = Wire::new(&store, Config::default(), options);
+        let config = Config { failure_mode: FailureMode::PreviewOnly, ..Config::default() };
+        let mut wire = Wire::new(&store, config, options);
         let heard = wire.call(&whole).await;
         let value: Value = serde_json::from_str(&heard).unwrap();
         let text = value["content"][0]["text"].as_str().unwrap();
@@ -503,7 +527,7 @@ async fn result_of_sixty_megabytes_passes() {
     assert_eq!(wire.ask(&request).await, request);
     let frame = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, text_result(&text));
     let begun = std::time::Instant::now();
-    let (_, heard) = tokio::join!(wire.server.say(&frame), wire.client.hear());
+    let ((), heard) = tokio::join!(wire.server.say(&frame), wire.client.hear());
     assert!(heard.len() < 3000 && heard.contains("original_chars: 60000000"), "{}", heard.len());
     // A build without optimization takes several times as long as one with.
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());

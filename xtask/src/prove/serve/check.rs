@@ -174,7 +174,7 @@ mod tests {
     const RECIPE: (u64, usize) = (1, 100);
 
     fn sending(first: usize, count: usize, habit: Habit) -> Sending {
-        let now = Instant::now();
+        let now = Instant::now() + Duration::from_secs(5);
         let came = Came {
             attempts: 1,
             begun: Some(now),
@@ -226,12 +226,13 @@ mod tests {
 
     #[test]
     fn removals_are_told_apart_by_time() {
+        let early = Instant::now();
         let sendings = [sending(0, 1, Habit::Keyed)];
         let Some((begun, end)) = sendings[0].came.begun.zip(sendings[0].came.acknowledged) else {
             return;
         };
         let second = Duration::from_secs(1);
-        let before = (begun - 2 * second, begun - second);
+        let before = (early, early + second);
         let (during, behind) = ((begun, end + second), (end + second, end + 2 * second));
         for ((begun, answered), there, not_there) in
             [(before, 0, 1), (during, 0, 0), (behind, 1, 0)]

@@ -1,5 +1,6 @@
 //! A client of the service that asks one thing a connection, and tells no answer from a bad one.
 
+use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -53,7 +54,7 @@ pub(super) fn ask(
          content-type: application/json\r\n"
     );
     for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
+        write!(head, "{name}: {value}\r\n")?;
     }
     head.push_str("\r\n");
     stream.write_all(&[head.as_bytes(), body].concat())?;

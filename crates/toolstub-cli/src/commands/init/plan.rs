@@ -76,7 +76,7 @@ pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failur
             let mut words = program.mcp();
             words.push("--stub-tool".to_owned());
             let server = json!({"command": program.path, "args": words, "trust": true});
-            let prefix = context.config.of_sessions().tool_prefix;
+            let prefix = context.config.of_sessions().map_err(Failure::input)?.tool_prefix;
             let tail = format!("mcp_{NAME}_{prefix}{}", Tool::Stub.base_name());
             let command = format!("{command} --tail-tool {}", quoted(&tail));
             let run = json!({"name": NAME, "type": "command", "command": command});

@@ -1,0 +1,345 @@
+//! A server over HTTP: what is sent to it, and what comes back.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream,
+};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamUrl};
+use toolstub_session::Config;
+
+use super::wire::call;
+use super::{session_id, store};
+
+/// A request that came in.
+#[derive(Debug, Clone)]
+struct Request {
+    method: String,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Request {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    fn says(&self) -> String {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let method = body["method"].as_str().unwrap_or_default();
+        format!("{} {method}", self.method).trim_end().to_owned()
+    }
+}
+
+/// What is answered: whole responses, as they go over the wire.
+type Script = Arc<dyn Fn(&Request) -> String + Send + Sync>;
+
+/// A server that answers by a script and remembers what it was asked.
+struct Server {
+    url: String,
+    seen: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Server {
+    async fn new(script: impl Fn(&Request) -> String + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (script, asked): (Script, _) = (Arc::new(script), Arc::clone(&seen));
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(answer(stream, Arc::clone(&script), Arc::clone(&asked)));
+            }
+        });
+        Self { url, seen }
+    }
+
+    fn seen(&self) -> Vec<Request> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    fn requests(&self) -> Vec<String> {
+        self.seen().iter().map(Request::says).collect()
+    }
+}
+
+async fn answer(stream: TcpStream, script: Script, seen: Arc<Mutex<Vec<Request>>>) {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line).await.unwrap_or(0) == 0 {
+            return;
+        }
+        let method = line.split(' ').next().unwrap().to_owned();
+        let mut headers = Vec::new();
+        loop {
+            let mut line = String::new();
+            stream.read_line(&mut line).await.unwrap();
+            let Some((name, value)) = line.trim().split_once(": ") else { break };
+            headers.push((name.to_lowercase(), value.to_owned()));
+        }
+        let length = headers.iter().find(|(name, _)| name == "content-length");
+        let mut body = vec![0; length.map_or(0, |(_, length)| length.parse().unwrap())];
+        stream.read_exact(&mut body).await.unwrap();
+        let request = Request { method, headers, body: String::from_utf8(body).unwrap() };
+        let response = script(&request);
+        seen.lock().unwrap().push(request);
+        stream.write_all(response.as_bytes()).await.unwrap();
+        if response.contains("connection: close") {
+            return;
+        }
+    }
+}
+
+fn respond(status: &str, headers: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
+}
+
+fn json_body(headers: &str, body: &str) -> String {
+    respond("200 OK", &format!("{headers}content-type: application/json; charset=utf-8\r\n"), body)
+}
+
+/// A stream of events that ends.
+fn events(text: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{text}")
+}
+
+fn accepted() -> String {
+    respond("202 Accepted", "", "")
+}
+
+fn result(request: &Request, result: &str) -> String {
+    let id = serde_json::from_str::<Value>(&request.body).unwrap()["id"].clone();
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+/// A client of a proxy.
+struct Client {
+    said: DuplexStream,
+    heard: BufReader<DuplexStream>,
+    running: JoinHandle<Result<Exit, McpError>>,
+}
+
+impl Client {
+    fn new(server: &Server) -> Self {
+        let (said, input) = tokio::io::duplex(1 << 20);
+        let (output, heard) = tokio::io::duplex(1 << 20);
+        let proxy =
+            Proxy::new(store(), session_id("p"), Config::default(), ProxyOptions::default());
+        let url = UpstreamUrl::new(&server.url, [("authorization", "Bearer t")]).unwrap();
+        let running = tokio::spawn(proxy.run_url(url, input, output, std::future::pending()));
+        Self { said, heard: BufReader::new(heard), running }
+    }
+
+    async fn say(&mut self, frame: &str) {
+        self.said.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn hear(&mut self) -> String {
+        let mut line = String::new();
+        self.heard.read_line(&mut line).await.unwrap();
+        line.trim_end_matches('\n').to_owned()
+    }
+
+    async fn ask(&mut self, frame: &str) -> String {
+        self.say(frame).await;
+        self.hear().await
+    }
+
+    async fn leave(self) -> Exit {
+        drop(self.said);
+        self.running.await.unwrap().unwrap()
+    }
+}
+
+const INITIALIZE: &str =
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+fn long_result() -> String {
+    json!({"content": [{"type": "text", "text": "a long line\n".repeat(3000)}]}).to_string()
+}
+
+#[tokio::test]
+async fn server_with_a_handshake_keeps_its_session() {
+    let server = Server::new(|request| match request.says().as_str() {
+        "POST initialize" => json_body(
+            "mcp-session-id: s-1\r\n",
+            &result(request, r#"{"protocolVersion":"2025-11-25",
+                "capabilities":{"prompts":{}}}"#),
+        ),
+        "POST tools/call" => events(&format!(
+            ": hello\n\nevent: message\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}}\n\nid: 1\ndata: {}\n\n",
+            result(request, &long_result())
+        )),
+        "GET" => events("data: {\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"roots/list\"}\n\nretry: 60000\n\n"),
+        _ => accepted(),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    let initialized = client.ask(INITIALIZE).await;
+    assert!(initialized.contains(r#""tools":{}"#) && !initialized.contains('\n'), "{initialized}");
+    // What the server asks comes over a stream of its own.
+    assert_eq!(client.ask(INITIALIZED).await, r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#);
+    client.say(r#"{"jsonrpc":"2.0","id":9,"result":{"roots":[]}}"#).await;
+    let progress = client.ask(&call("read_file")).await;
+    assert!(progress.contains("notifications/progress"));
+    let called = client.hear().await;
+    assert!(called.contains("[tool result externalized: ") && called.len() < 3000);
+    let listed = client.ask(&call("openviking_tool_result_list")).await;
+    assert!(listed.contains("1 tool result"), "{listed}");
+    assert_eq!(client.leave().await, Exit::Client);
+
+    let seen = server.seen();
+    let expected = [
+        "POST initialize",
+        "POST notifications/initialized",
+        "GET",
+        "POST",
+        "POST tools/call",
+        "DELETE",
+    ];
+    let mut requests = server.requests();
+    requests.sort_unstable();
+    let mut sorted = expected;
+    sorted.sort_unstable();
+    assert_eq!(requests, sorted);
+    for request in &seen {
+        let is_first = request.says() == "POST initialize";
+        assert_eq!(request.header("mcp-session-id"), (!is_first).then_some("s-1"));
+        assert_eq!(request.header("authorization"), Some("Bearer t"));
+        if request.method == "POST" {
+            let version = (!is_first).then_some("2025-11-25");
+            assert_eq!(request.header("mcp-protocol-version"), version, "{request:?}");
+            assert_eq!(request.header("accept"), Some("application/json, text/event-stream"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn server_without_a_handshake_sees_headers() {
+    let server = Server::new(|request| json_body("", &result(request, &long_result()))).await;
+    let mut client = Client::new(&server);
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+    let frame = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x",{meta}}}}}"#
+    );
+    assert!(client.ask(&frame).await.contains("[tool result externalized: "));
+    assert_eq!(client.leave().await, Exit::Client);
+    let [request] = &server.seen()[..] else { panic!("one request, and no goodbye") };
+    assert_eq!(request.body, frame);
+    for (name, value) in
+        [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "x")]
+    {
+        assert_eq!(request.header(name), Some(value));
+    }
+}
+
+#[tokio::test]
+async fn call_without_a_handshake_is_called_off_by_dropping_it() {
+    // Half an answer: the rest never comes.
+    let server = Server::new(|_| {
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: wait\n\n".to_owned()
+    })
+    .await;
+    let mut client = Client::new(&server);
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+    client
+        .say(&format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x",{meta}}}}}"#
+        ))
+        .await;
+    while server.seen().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    client
+        .say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
+        .await;
+    let begun = std::time::Instant::now();
+    assert_eq!(client.leave().await, Exit::Client);
+    assert!(begun.elapsed().as_secs() < 2, "nothing is on its way any more");
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn failures_are_answers() {
+    let server = Server::new(|request| {
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        match body["id"].as_u64().unwrap() {
+            1 => respond("401 Unauthorized", "content-type: text/plain\r\n", "who are you?\n"),
+            2 => respond(
+                "400 Bad Request",
+                "content-type: application/json\r\n",
+                r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}"#,
+            ),
+            3 => accepted(),
+            4 => events("data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"),
+            _ => String::new() + "connection: close",
+        }
+    })
+    .await;
+    let mut client = Client::new(&server);
+    let mut ask = async |id: u64, more: bool| -> Value {
+        client.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).await;
+        if more {
+            client.hear().await;
+        }
+        let answer: Value = serde_json::from_str(&client.hear().await).unwrap();
+        assert_eq!(answer["id"], id);
+        answer["error"].clone()
+    };
+    let refused = ask(1, false).await;
+    assert!(refused["message"].as_str().unwrap().contains("401 Unauthorized: who are you?"));
+    assert_eq!(ask(2, false).await, json!({"code": -32602, "message": "no"}));
+    for (id, more) in [(3, false), (4, true)] {
+        assert_eq!(ask(id, more).await["message"], "the MCP server did not answer");
+    }
+    assert!(
+        ask(5, false).await["message"].as_str().unwrap().contains("cannot reach the MCP server")
+    );
+}
+
+#[tokio::test]
+async fn stream_that_breaks_off_is_taken_up_again() {
+    let server = Server::new(|request| match request.says().as_str() {
+        "POST tools/call" => events("id: 7\nretry: 1\ndata:\n\n"),
+        "GET" => events(&format!(
+            "id: 8\ndata: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}}\n\n",
+            long_result()
+        )),
+        _ => accepted(),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    assert!(client.ask(&call("x")).await.contains("[tool result externalized: "));
+    assert_eq!(server.seen()[1].header("last-event-id"), Some("7"));
+}
+
+#[tokio::test]
+async fn server_that_is_not_there_is_told() {
+    let server = Server { url: "http://127.0.0.1:9/mcp".to_owned(), seen: Arc::default() };
+    let mut client = Client::new(&server);
+    let answer = client.ask(INITIALIZE).await;
+    assert!(
+        answer.contains("cannot reach the MCP server") && answer.contains(r#""id":0"#),
+        "{answer}"
+    );
+}
+
+#[test]
+fn urls_and_headers_that_cannot_be_used_are_told() {
+    let refuses = |url: &str, header: (&str, &str), why: &str| {
+        let error = UpstreamUrl::new(url, [header]).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    };
+    refuses("ftp://x/", ("a", "b"), "http");
+    refuses("http://", ("a", "b"), "http");
+    refuses("http://x/", ("a b", "c"), "`a b`");
+    refuses("http://x/", ("a", "c\nd"), "`a`");
+    let url = UpstreamUrl::new("http://x/?key=secret", [("authorization", "secret")]).unwrap();
+    assert!(!format!("{url:?}").contains("secret"));
+}
