@@ -70,8 +70,65 @@ pub(crate) enum Command {
     Proxy(Proxy),
     /// Serve sessions, messages and results over HTTP.
     Serve(Serve),
+    /// Answer an agent's host that has run a tool: a stub for a result that is too long, or nothing.
+    Hook(Hook),
+    /// Have an agent's host run the hook and offer the retrieval tools.
+    Init(Init),
     /// Try out the store and say what it guarantees.
     Doctor,
+}
+
+/// An agent's host. Its payload is read from standard input; the answer, if there is one, goes to standard
+/// output. Whatever goes wrong is told on standard error, and the result stays as it is.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Hook {
+    /// The host that runs this; without it, known by what it sends. What another sends is not answered.
+    #[arg(value_enum, value_name = "HOST")]
+    pub(crate) host: Option<Host>,
+    /// A result of more characters leaves a stub [default: 20000]
+    #[arg(long, value_name = "CHARS")]
+    pub(crate) threshold: Option<u64>,
+    /// For Gemini CLI: the tool that returns the stub of a ref, as the host names it.
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tail_tool: Option<String>,
+}
+
+/// A program that runs an agent's tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Host {
+    /// Claude Code.
+    Claude,
+    /// Codex CLI.
+    Codex,
+    /// Cursor: what MCP servers return.
+    Cursor,
+    /// Gemini CLI.
+    Gemini,
+    /// opencode.
+    Opencode,
+}
+
+#[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word on the command line")]
+pub(crate) struct Init {
+    /// The host whose configuration is changed.
+    #[arg(value_enum, value_name = "HOST")]
+    pub(crate) host: Host,
+    /// Print what the files would hold, and change nothing.
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// Take out what was added, and nothing else.
+    #[arg(long)]
+    pub(crate) uninstall: bool,
+    /// Change the configuration of the user: the default.
+    #[arg(long, group = "scope")]
+    pub(crate) user: bool,
+    /// Change the configuration of the project in the current folder.
+    #[arg(long, group = "scope")]
+    pub(crate) project: bool,
+    /// Have results of more characters leave stubs [default: 20000]
+    #[arg(long, value_name = "CHARS")]
+    pub(crate) threshold: Option<u64>,
 }
 
 /// Keys come from files or the environment: everybody can read a command line.
@@ -306,6 +363,9 @@ pub(crate) struct Gc {
 pub(crate) struct Mcp {
     #[command(flatten)]
     pub(crate) offered: Offered,
+    /// Offer a tool that shows stubs too, for hosts that put its result in the place of another's.
+    #[arg(long)]
+    pub(crate) stub_tool: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -21,6 +21,11 @@ fn main() -> ExitCode {
 fn run() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
+        Err(error) if commands::hook::is_called(std::env::args_os()) => {
+            // A host takes the code of bad usage for a word on the tool, and an answer for one of its own.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
         Err(error) => return failure::report_usage(&error),
     };
     let json = args.json;

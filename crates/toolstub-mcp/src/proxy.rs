@@ -14,7 +14,7 @@ mod http;
 mod message;
 mod pump;
 mod shrink;
-mod splice;
+pub mod splice;
 mod sse;
 mod structured;
 mod upstream;

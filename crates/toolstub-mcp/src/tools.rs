@@ -9,6 +9,7 @@ mod definition;
 mod list;
 mod read;
 mod search;
+mod stub;
 
 use serde_json::{Map, Value, json};
 use toolstub_core::{Ref, RefForm, SessionId};
@@ -32,6 +33,8 @@ pub struct Tools {
     max_chars: u64,
     /// How much a read returns where it is not told.
     read_chars: u64,
+    /// How stubs look, where they are offered.
+    stubs: Option<Config>,
 }
 
 /// Which sessions' results the tools give out.
@@ -54,10 +57,12 @@ pub enum Tool {
     Search,
     /// Lists the results of a session.
     List,
+    /// Shows the stub of a result: for hosts that can put one call's result in the place of another's.
+    Stub,
 }
 
 impl Tool {
-    /// All of them, in the order in which they are offered.
+    /// Those that every server offers, in order.
     pub const ALL: [Self; 3] = [Self::Read, Self::Search, Self::List];
 
     /// The name, without what stands before it.
@@ -66,6 +71,7 @@ impl Tool {
             Self::Read => "tool_result_read",
             Self::Search => "tool_result_search",
             Self::List => "tool_result_list",
+            Self::Stub => "tool_result_stub",
         }
     }
 }
@@ -135,7 +141,19 @@ impl Tools {
             prefix: config.tool_prefix.clone(),
             max_chars: config.max_read_chars.max(1),
             read_chars: config.default_read_chars(),
+            stubs: None,
         }
+    }
+
+    /// Offers [`Tool::Stub`] too; stubs look as a configuration says.
+    #[must_use]
+    pub fn with_stubs(mut self, config: &Config) -> Self {
+        self.stubs = Some(config.clone());
+        self
+    }
+
+    fn offered(&self) -> impl Iterator<Item = Tool> {
+        Tool::ALL.into_iter().chain(self.stubs.as_ref().map(|_| Tool::Stub))
     }
 
     /// Bounds the sessions whose results are given out.
@@ -160,12 +178,12 @@ impl Tools {
     /// The tool of a name.
     pub fn find(&self, name: &str) -> Option<Tool> {
         let base = name.strip_prefix(&self.prefix)?;
-        Tool::ALL.into_iter().find(|tool| tool.base_name() == base)
+        self.offered().find(|tool| tool.base_name() == base)
     }
 
     /// What a client is told of the tools: an MCP `Tool` each, always the same.
     pub fn definitions(&self) -> Vec<Value> {
-        Tool::ALL.into_iter().map(|tool| definition::definition(self, tool)).collect()
+        self.offered().map(|tool| definition::definition(self, tool)).collect()
     }
 
     /// Calls a tool. Whatever is given, there is an answer.
@@ -175,6 +193,7 @@ impl Tools {
                 Tool::Read => read::read(self, &arguments).await,
                 Tool::Search => search::search(self, &arguments).await,
                 Tool::List => list::list(self, &arguments).await,
+                Tool::Stub => stub::stub(self, &arguments).await,
             },
             Err(problem) => Err(problem),
         };

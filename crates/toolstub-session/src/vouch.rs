@@ -2,7 +2,7 @@
 //!
 //! A text alone proves nothing: any tool can return one that reads like a stub. The store is asked.
 
-use toolstub_core::{Reason, Receipt, RefForm, ToolResultId};
+use toolstub_core::{Reason, Receipt, Ref, RefForm, ToolResultId};
 use toolstub_render::{ReadBack, Stub};
 use toolstub_store::{ReadRequest, StoreError};
 
@@ -68,15 +68,30 @@ impl Session {
         let look = Look { refs: &refs, ..self.look() };
         let again = match read_back {
             Some(part) => read_back_stub(&receipt, part, look),
-            None if look.config.style == Style::Head => {
-                // A character is shown as one or more: so many are all that a head can take.
-                let limit = i128::from(receipt.metadata().preview_chars);
-                let request = ReadRequest { limit, ..ReadRequest::default() };
-                let start = self.store().read(receipt.reference(), &request).await?;
-                stub_again(&receipt, reason, Some(&start.bytes), look)
-            }
-            None => stub_again(&receipt, reason, None, look),
+            None => self.again(&receipt, reason, look).await?,
         };
         Ok(again == text)
+    }
+
+    /// The stub of a result that is stored, as it stands where the result was longer than the threshold.
+    pub async fn stub(&self, reference: &Ref) -> Result<String, SessionError> {
+        let receipt = self.store().receipt(reference).await?;
+        self.again(&receipt, Reason::SingleThreshold, self.look()).await
+    }
+
+    async fn again(
+        &self,
+        receipt: &Receipt,
+        reason: Reason,
+        look: Look<'_>,
+    ) -> Result<String, SessionError> {
+        if look.config.style != Style::Head {
+            return Ok(stub_again(receipt, reason, None, look));
+        }
+        // A character is shown as one or more: so many are all that a head can take.
+        let limit = i128::from(receipt.metadata().preview_chars);
+        let request = ReadRequest { limit, ..ReadRequest::default() };
+        let start = self.store().read(receipt.reference(), &request).await?;
+        Ok(stub_again(receipt, reason, Some(&start.bytes), look))
     }
 }

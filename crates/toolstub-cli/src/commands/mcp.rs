@@ -16,7 +16,10 @@ use crate::interrupt;
 pub(crate) fn run(args: &Mcp, context: &Context) -> Result<Outcome, Failure> {
     log_to_stderr();
     let config = config(&args.offered, context)?;
-    let tools = Tools::new(context.open()?, context.session()?, &config);
+    let mut tools = Tools::new(context.open()?, context.session()?, &config);
+    if args.stub_tool {
+        tools = tools.with_stubs(&config);
+    }
     with_streams(async {
         let (input, output) = toolstub_mcp::standard_streams();
         tokio::select! {

@@ -2,6 +2,8 @@
 
 mod doctor;
 mod gc;
+pub(crate) mod hook;
+mod init;
 mod list;
 mod mcp;
 mod proxy;
@@ -48,21 +50,24 @@ impl From<Outcome> for ExitCode {
 
 pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
     let Args { json, store, session, event, fsync, command } = args;
-    let context = Context { json, config: Config::load()?, store, session, event, fsync };
+    let context = || Ok(Context { json, config: Config::load()?, store, session, event, fsync });
     match command {
-        Command::Stub(args) => stub::run(&args, &context),
-        Command::Put(args) => put::run(&args, &context),
-        Command::Read(args) => read::run(&args, &context),
-        Command::Search(args) => search::run(&args, &context),
-        Command::List(args) => list::run(args, &context),
-        Command::Rm(args) => rm::run(&args, &context),
-        Command::Purge(args) => purge::run(&args, &context),
-        Command::Verify(args) => verify::run(args, &context),
-        Command::Gc(args) => gc::run(&args, &context),
-        Command::Stats => stats::run(&context),
-        Command::Mcp(args) => mcp::run(&args, &context),
-        Command::Proxy(args) => proxy::run(args, &context),
-        Command::Serve(args) => serve::run(&args, &context),
-        Command::Doctor => doctor::run(&context),
+        Command::Stub(args) => stub::run(&args, &context()?),
+        Command::Put(args) => put::run(&args, &context()?),
+        Command::Read(args) => read::run(&args, &context()?),
+        Command::Search(args) => search::run(&args, &context()?),
+        Command::List(args) => list::run(args, &context()?),
+        Command::Rm(args) => rm::run(&args, &context()?),
+        Command::Purge(args) => purge::run(&args, &context()?),
+        Command::Verify(args) => verify::run(args, &context()?),
+        Command::Gc(args) => gc::run(&args, &context()?),
+        Command::Stats => stats::run(&context()?),
+        Command::Mcp(args) => mcp::run(&args, &context()?),
+        Command::Proxy(args) => proxy::run(args, &context()?),
+        Command::Serve(args) => serve::run(&args, &context()?),
+        // A hook says nothing of a configuration that cannot be read where it needs none.
+        Command::Hook(args) => Ok(hook::run(&args, context)),
+        Command::Init(args) => init::run(&args, &context()?),
+        Command::Doctor => doctor::run(&context()?),
     }
 }

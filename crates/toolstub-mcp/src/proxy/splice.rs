@@ -11,14 +11,14 @@ use serde_json::value::RawValue;
 
 /// The fields of an object, in order, as slices of its text.
 #[derive(Debug)]
-pub(super) struct Object<'a> {
+pub struct Object<'a> {
     raw: &'a str,
     fields: Vec<(String, &'a str)>,
 }
 
 impl<'a> Object<'a> {
     /// Reads a text that is one object; `None` for any other.
-    pub(super) fn parse(text: &'a str) -> Option<Self> {
+    pub fn parse(text: &'a str) -> Option<Self> {
         let raw = text.trim_matches([' ', '\t', '\r', '\n']);
         if !raw.starts_with('{') {
             return None;
@@ -27,38 +27,43 @@ impl<'a> Object<'a> {
         Some(Self { raw, fields })
     }
 
-    pub(super) fn raw(&self) -> &'a str {
+    /// The object's own text.
+    pub fn raw(&self) -> &'a str {
         self.raw
     }
 
     /// The value of a field; where a name stands twice, the last, as parsers have it.
-    pub(super) fn get(&self, name: &str) -> Option<&'a str> {
+    pub fn get(&self, name: &str) -> Option<&'a str> {
         self.fields.iter().rev().find(|(field, _)| field == name).map(|(_, value)| *value)
     }
 
     /// The value of a field, unless it is null.
-    pub(super) fn given(&self, name: &str) -> Option<&'a str> {
+    pub fn given(&self, name: &str) -> Option<&'a str> {
         self.get(name).filter(|value| *value != "null")
     }
 
-    pub(super) fn object(&self, name: &str) -> Option<Object<'a>> {
+    /// The object that a field is.
+    pub fn object(&self, name: &str) -> Option<Object<'a>> {
         Object::parse(self.get(name)?)
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<String> {
+    /// The string that a field is.
+    pub fn text(&self, name: &str) -> Option<String> {
         text(self.get(name)?)
     }
 
-    pub(super) fn is(&self, name: &str, word: &str) -> bool {
+    /// Whether a field is this string.
+    pub fn is(&self, name: &str, word: &str) -> bool {
         self.text(name).is_some_and(|text| text == word)
     }
 
-    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
+    /// The names and values, in order.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.fields.iter().map(|(name, value)| (name.as_str(), *value))
     }
 
     /// The value of the only field.
-    pub(super) fn only(&self) -> Option<&'a str> {
+    pub fn only(&self) -> Option<&'a str> {
         match self.fields.as_slice() {
             [(_, value)] => Some(value),
             _ => None,
@@ -67,7 +72,7 @@ impl<'a> Object<'a> {
 }
 
 /// The items of an array, as slices of its text; `None` of any other value.
-pub(super) fn items(raw: &str) -> Option<Vec<&str>> {
+pub fn items(raw: &str) -> Option<Vec<&str>> {
     if !raw.starts_with('[') {
         return None;
     }
@@ -76,34 +81,36 @@ pub(super) fn items(raw: &str) -> Option<Vec<&str>> {
 }
 
 /// The string that a value is.
-pub(super) fn text(raw: &str) -> Option<String> {
+pub fn text(raw: &str) -> Option<String> {
     raw.starts_with('"').then(|| serde_json::from_str(raw).ok()).flatten()
 }
 
 /// Where a slice stands in the text that it is one of.
-pub(super) fn span(text: &str, slice: &str) -> Range<usize> {
+pub fn span(text: &str, slice: &str) -> Range<usize> {
     let start = (slice.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     start..start + slice.len()
 }
 
 /// Changes of a text, each of a part that no other touches.
 #[derive(Debug)]
-pub(super) struct Patches<'a> {
+pub struct Patches<'a> {
     text: &'a str,
     patches: Vec<(Range<usize>, String)>,
 }
 
 impl<'a> Patches<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    /// No changes yet.
+    pub fn new(text: &'a str) -> Self {
         Self { text, patches: Vec::new() }
     }
 
-    pub(super) fn replace(&mut self, slice: &str, with: String) {
+    /// Puts a value's text in the place of a slice.
+    pub fn replace(&mut self, slice: &str, with: String) {
         self.patches.push((span(self.text, slice), with));
     }
 
     /// Takes a field out of an object, each time that it stands there.
-    pub(super) fn remove(&mut self, object: &Object<'a>, name: &str) {
+    pub fn remove(&mut self, object: &Object<'a>, name: &str) {
         // Between one value and the next stand white space, a comma, the name and a colon.
         let mut from = span(self.text, object.raw).start + 1;
         let mut places = Vec::with_capacity(object.fields.len());
@@ -133,7 +140,7 @@ impl<'a> Patches<'a> {
     }
 
     /// Adds a field, which the object does not have, behind the others.
-    pub(super) fn insert(&mut self, object: &Object<'a>, name: &str, value: &str) {
+    pub fn insert(&mut self, object: &Object<'a>, name: &str, value: &str) {
         let (at, comma) = match object.fields.last() {
             Some((_, last)) => (span(self.text, last).end, ","),
             None => (span(self.text, object.raw).start + 1, ""),
@@ -142,7 +149,7 @@ impl<'a> Patches<'a> {
     }
 
     /// Adds items, written one behind the other, to the end of an array that has these.
-    pub(super) fn append(&mut self, array: &str, items: &[&str], added: &str) {
+    pub fn append(&mut self, array: &str, items: &[&str], added: &str) {
         let (at, comma) = match items.last() {
             Some(last) => (span(self.text, last).end, ","),
             None => (span(self.text, array).start + 1, ""),
@@ -151,7 +158,7 @@ impl<'a> Patches<'a> {
     }
 
     /// The text with the changes made; `None` where there are none.
-    pub(super) fn apply(mut self) -> Option<String> {
+    pub fn apply(mut self) -> Option<String> {
         if self.patches.is_empty() {
             return None;
         }

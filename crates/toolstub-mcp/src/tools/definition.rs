@@ -74,6 +74,14 @@ pub(super) fn definition(tools: &Tools, tool: Tool) -> Value {
             }),
             json!([]),
         ),
+        Tool::Stub => (
+            "Show the stub of a stored tool result",
+            "Shows what stands in the context for a tool result that was put out of it. Its original \
+             is what the read tool reads."
+                .to_owned(),
+            json!({"tool_output_ref": {"type": "string", "description": REF}}),
+            json!(["tool_output_ref"]),
+        ),
     };
     let mut schema = json!({"type": "object", "properties": properties});
     if required != json!([]) {

@@ -329,3 +329,19 @@ proptest! {
         })?;
     }
 }
+
+#[tokio::test]
+async fn stub_is_shown_only_where_it_is_offered() {
+    let store = store();
+    let reference = put(&store, "s", "a line of text\n".repeat(2000)).await.to_string();
+    let name = "openviking_tool_result_stub";
+    assert_eq!(tools(&store).find(name), None);
+    assert_eq!(tools(&store).definitions().len(), 3);
+    let tools = tools(&store).with_stubs(&Config::default());
+    assert_eq!(tools.definitions()[3]["name"], name);
+    let tool = tools.find(name).unwrap();
+    let answer = tools.call(tool, &json!({"tool_output_ref": reference})).await;
+    assert!(!answer.is_error && answer.text.starts_with("[tool result externalized: "));
+    assert!(answer.text.contains(&format!("\nref: {reference}\n")), "{}", answer.text);
+    assert!(tools.call(tool, &json!({"ref": "tr_unknown"})).await.is_error);
+}

@@ -1,5 +1,9 @@
 //! The program as a person or a script meets it: what it prints where, and how it exits.
 
+mod hook;
+mod init;
+mod schema;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;

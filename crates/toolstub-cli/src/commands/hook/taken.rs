@@ -1,0 +1,164 @@
+//! What a host sent of a tool's result: the texts in it that may be replaced, and where they stand.
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use serde_json::Value;
+use toolstub_mcp::splice::{Object, Patches, items, span, text};
+use toolstub_session::{Replacement, Standing, ToolResult};
+
+use super::LARGEST;
+use crate::failure::Failure;
+
+const JSON: &str = "application/json";
+
+/// Texts of a result, in order.
+#[derive(Debug)]
+pub(super) struct Taken<'a> {
+    /// What the texts stand in, as JSON.
+    pub(super) body: Cow<'a, str>,
+    pub(super) texts: Vec<Text>,
+    /// Whether there is anything else that a model would be shown, such as an image.
+    pub(super) has_more: bool,
+    /// Who cut the original before it came here, if it is known.
+    pub(super) cut_by: Option<&'static str>,
+}
+
+/// A text in a result.
+#[derive(Debug)]
+pub(super) struct Text {
+    /// Where its value stands in the body.
+    pub(super) at: Range<usize>,
+    /// What is to be stored of it.
+    pub(super) result: ToolResult,
+    /// What the host has put before and behind it.
+    pub(super) around: (&'static str, &'static str),
+}
+
+impl<'a> Taken<'a> {
+    pub(super) fn new(body: impl Into<Cow<'a, str>>) -> Self {
+        Self { body: body.into(), texts: Vec::new(), has_more: false, cut_by: None }
+    }
+
+    /// Takes a value that is a text; whether it is one.
+    ///
+    /// `body` is the text that `raw` is a slice of, in this and all that follow.
+    pub(super) fn value(&mut self, body: &str, raw: &str, mime_type: Option<String>) -> bool {
+        let Some(text) = text(raw) else { return false };
+        self.add(body, raw, text.into_bytes(), mime_type);
+        true
+    }
+
+    /// Takes a value of any type, to be stored as it is written.
+    pub(super) fn json(&mut self, body: &str, raw: &str) {
+        self.add(body, raw, raw.as_bytes().to_vec(), Some(JSON.to_owned()));
+    }
+
+    fn add(&mut self, body: &str, raw: &str, content: Vec<u8>, mime_type: Option<String>) {
+        let standing = Standing::Untold;
+        let result =
+            ToolResult { content: content.into(), mime_type, standing, ..ToolResult::default() };
+        self.texts.push(Text { at: span(body, raw), result, around: ("", "") });
+    }
+
+    /// Takes the texts of content blocks.
+    pub(super) fn blocks(&mut self, body: &str, blocks: &[&str]) {
+        for raw in blocks {
+            let Some(block) = Object::parse(raw) else {
+                self.has_more = true;
+                continue;
+            };
+            let taken = match block.text("type").as_deref() {
+                Some("text") => block.get("text").is_some_and(|raw| self.value(body, raw, None)),
+                Some("resource") => block.object("resource").is_some_and(|resource| {
+                    let raw = resource.get("text");
+                    raw.is_some_and(|raw| self.value(body, raw, resource.text("mimeType")))
+                }),
+                _ => false,
+            };
+            self.has_more |= !taken;
+        }
+    }
+
+    /// Takes what an MCP server returned, in any of the forms in which hosts pass it on: a text, blocks,
+    /// or an object that holds blocks.
+    pub(super) fn mcp(&mut self, body: &str, raw: &str) {
+        if self.value(body, raw, None) {
+            return;
+        }
+        if let Some(blocks) = items(raw) {
+            return self.blocks(body, &blocks);
+        }
+        let content = Object::parse(raw).and_then(|result| items(result.get("content")?));
+        match content {
+            Some(blocks) => self.blocks(body, &blocks),
+            None => self.has_more = true,
+        }
+    }
+
+    /// The body with stubs in it.
+    pub(super) fn patches(&self, stubs: &[Option<&Replacement>]) -> Patches<'_> {
+        let mut patches = Patches::new(&self.body);
+        for (text, stub) in self.texts.iter().zip(stubs) {
+            if let Some(stub) = stub {
+                let stub = Value::from(self.noted(&stub.stub)).to_string();
+                patches.replace(&self.body[text.at.clone()], stub);
+            }
+        }
+        patches
+    }
+
+    /// All texts, one behind the other, with the stubs in the place of what they stand for.
+    pub(super) fn joined(&self, stubs: &[Option<&Replacement>]) -> String {
+        let mut joined = String::new();
+        for (text, stub) in self.texts.iter().zip(stubs) {
+            if !joined.is_empty() {
+                joined.push('\n');
+            }
+            let (before, behind) = text.around;
+            joined.push_str(before);
+            match stub {
+                Some(stub) => joined.push_str(&stub.stub),
+                None => joined.push_str(&String::from_utf8_lossy(&text.result.content)),
+            }
+            joined.push_str(behind);
+        }
+        self.noted(&joined)
+    }
+
+    /// A stub that says so where more was cut than it knows of.
+    fn noted(&self, stub: &str) -> String {
+        match self.cut_by {
+            Some(host) => format!(
+                "{stub}\nNote:\n- original incomplete: {host} cut this output before it could be stored; \
+                 run the tool again for less at a time if the rest is needed\n"
+            ),
+            None => stub.to_owned(),
+        }
+    }
+}
+
+/// Reads the file in which a host has put the whole of a result.
+pub(super) fn whole(path: &str) -> Result<Vec<u8>, Failure> {
+    read(Path::new(path))
+        .with_context(|| format!("cannot read what the host has put into {path}"))
+        .map_err(Failure::input)
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if !path.is_absolute() {
+        return Err(anyhow!("it is no absolute path"));
+    }
+    // A pipe would keep the host waiting, and a device has no end.
+    let about = fs::metadata(path)?;
+    if !about.is_file() || about.len() > LARGEST {
+        return Err(anyhow!("it is no file of at most {LARGEST} bytes"));
+    }
+    let mut bytes = Vec::with_capacity(about.len() as usize);
+    File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

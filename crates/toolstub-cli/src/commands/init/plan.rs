@@ -1,0 +1,272 @@
+//! Which files a host reads, and what goes into each.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use serde_json::{Value, json};
+use toolstub_mcp::Tool;
+
+use super::entry::{Edit, Entry, NAME};
+use super::toml::Server;
+use crate::args::{Host, Init};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// A change of a file.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) path: PathBuf,
+    pub(super) edit: Edit,
+}
+
+/// How the program is called.
+struct Program {
+    path: String,
+    /// What goes before the command: where results are kept, if that was said.
+    options: Vec<String>,
+    threshold: Option<u64>,
+}
+
+/// The tools of Claude Code whose results can be replaced.
+const CLAUDE_TOOLS: &str = "^(Bash|Read|Grep|WebFetch|Agent|Task|mcp__.*)$";
+
+pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failure> {
+    let program = Program::new(args, context).map_err(Failure::input)?;
+    let folder = Folder::new(args.host, args.project).map_err(Failure::input)?;
+    let words = format!(" hook {}", host_name(args.host));
+    let hook = |path, value| Entry::Hook { path, value, words: words.clone() };
+    let json = |entries| Edit::Json { entries, comments: false };
+    let command = program.hook(args.host);
+    let server = json!({"command": program.path, "args": program.mcp()});
+    let changes = match args.host {
+        Host::Claude => {
+            let run = json!({"type": "command", "command": command});
+            let group = json!({"matcher": CLAUDE_TOOLS, "hooks": [run]});
+            // Its tools are not put behind a search for tools.
+            let server = json!({
+                "type": "stdio", "command": program.path, "args": program.mcp(), "alwaysLoad": true
+            });
+            vec![
+                (
+                    folder.hooks.join("settings.json"),
+                    json(vec![hook(&["hooks", "PostToolUse"], group)]),
+                ),
+                (
+                    folder.servers,
+                    json(vec![Entry::Server { path: &["mcpServers"], value: server }]),
+                ),
+            ]
+        }
+        Host::Codex => {
+            let run = json!({"type": "command", "command": command});
+            let group = json!({"matcher": "*", "hooks": [run]});
+            let server = Server { program: program.path.clone(), arguments: program.mcp() };
+            vec![
+                (
+                    folder.hooks.join("hooks.json"),
+                    json(vec![hook(&["hooks", "PostToolUse"], group)]),
+                ),
+                (folder.servers, Edit::Toml(server)),
+            ]
+        }
+        Host::Gemini => {
+            // What the hook has called in the place of a long result must not wait for a yes.
+            let mut words = program.mcp();
+            words.push("--stub-tool".to_owned());
+            let server = json!({"command": program.path, "args": words, "trust": true});
+            let prefix = context.config.of_sessions().map_err(Failure::input)?.tool_prefix;
+            let tail = format!("mcp_{NAME}_{prefix}{}", Tool::Stub.base_name());
+            let command = format!("{command} --tail-tool {}", quoted(&tail));
+            let run = json!({"name": NAME, "type": "command", "command": command});
+            let group = json!({"matcher": "*", "hooks": [run]});
+            let entries = vec![
+                hook(&["hooks", "AfterTool"], group),
+                Entry::Server { path: &["mcpServers"], value: server },
+            ];
+            vec![(folder.servers, Edit::Json { entries, comments: true })]
+        }
+        Host::Cursor => {
+            let hooks = vec![
+                Entry::Note { name: "version", value: json!(1) },
+                hook(&["hooks", "postToolUse"], json!({"command": command})),
+            ];
+            vec![
+                (folder.hooks.join("hooks.json"), json(hooks)),
+                (
+                    folder.servers,
+                    json(vec![Entry::Server { path: &["mcpServers"], value: server }]),
+                ),
+            ]
+        }
+        Host::Opencode => {
+            let mut words = vec![program.path.clone()];
+            words.extend(program.mcp());
+            let server = json!({"type": "local", "command": words, "enabled": true});
+            let entries = vec![Entry::Server { path: &["mcp"], value: server }];
+            vec![
+                (folder.hooks.join("plugin/toolstub.js"), Edit::Whole(program.plugin())),
+                (folder.servers, Edit::Json { entries, comments: true }),
+            ]
+        }
+    };
+    Ok(changes.into_iter().map(|(path, edit)| Change { path, edit }).collect())
+}
+
+fn host_name(host: Host) -> &'static str {
+    match host {
+        Host::Claude => "claude",
+        Host::Codex => "codex",
+        Host::Cursor => "cursor",
+        Host::Gemini => "gemini",
+        Host::Opencode => "opencode",
+    }
+}
+
+/// Where a host's files are.
+struct Folder {
+    /// The folder of the file that names hooks.
+    hooks: PathBuf,
+    /// The file that names MCP servers.
+    servers: PathBuf,
+}
+
+impl Folder {
+    fn new(host: Host, project: bool) -> anyhow::Result<Self> {
+        let variable =
+            |name| env::var_os(name).filter(|path| !path.is_empty() && !project).map(PathBuf::from);
+        let home = if project {
+            env::current_dir().context("the current folder is not known")?
+        } else {
+            etcetera::home_dir().context("there is no home directory")?
+        };
+        let dot = |name: &str, servers: &str| {
+            let hooks = home.join(name);
+            Self { servers: hooks.join(servers), hooks }
+        };
+        Ok(match host {
+            Host::Claude => {
+                let folder = variable("CLAUDE_CONFIG_DIR");
+                let servers = if project { ".mcp.json" } else { ".claude.json" };
+                Self {
+                    servers: folder.as_ref().unwrap_or(&home).join(servers),
+                    hooks: folder.unwrap_or_else(|| home.join(".claude")),
+                }
+            }
+            Host::Codex => {
+                let hooks = variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
+                Self { servers: hooks.join("config.toml"), hooks }
+            }
+            Host::Gemini => dot(".gemini", "settings.json"),
+            Host::Cursor => dot(".cursor", "mcp.json"),
+            Host::Opencode => {
+                let config = variable("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+                let config = config.join("opencode");
+                let folder = if project { &home } else { &config };
+                let commented = folder.join("opencode.jsonc");
+                let plain = folder.join("opencode.json");
+                let servers = if commented.exists() && !plain.exists() { commented } else { plain };
+                let hooks = if project { home.join(".opencode") } else { config.clone() };
+                Self { hooks, servers }
+            }
+        })
+    }
+}
+
+impl Program {
+    fn new(args: &Init, context: &Context) -> anyhow::Result<Self> {
+        // Others share a project's files, and have the program elsewhere.
+        let path = if args.project { NAME.to_owned() } else { own_path()? };
+        let mut options = Vec::new();
+        if let Some(store) = &context.store {
+            options.extend(["--store".to_owned(), absolute(store)?]);
+        }
+        Ok(Self { path, options, threshold: args.threshold })
+    }
+
+    fn mcp(&self) -> Vec<String> {
+        let mut words = self.options.clone();
+        words.push("mcp".to_owned());
+        words
+    }
+
+    /// The words behind the program that call the hook.
+    fn hook_words(&self, host: Host) -> Vec<String> {
+        let mut words = self.options.clone();
+        words.extend(["hook".to_owned(), host_name(host).to_owned()]);
+        if let Some(threshold) = self.threshold {
+            words.extend(["--threshold".to_owned(), threshold.to_string()]);
+        }
+        words
+    }
+
+    /// The hook as a shell takes it.
+    fn hook(&self, host: Host) -> String {
+        let words = [self.path.clone()].into_iter().chain(self.hook_words(host));
+        words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn plugin(&self) -> String {
+        let template = include_str!("plugin.js");
+        let words = [self.path.clone()].into_iter().chain(self.hook_words(Host::Opencode));
+        let words = words.collect::<Value>().to_string();
+        template.replace("\"COMMAND\"", &words)
+    }
+}
+
+/// Where this program is: by the path under which it is found, which may outlive a new version of it.
+fn own_path() -> anyhow::Result<String> {
+    let own = env::current_exe().context("where this program is is not known")?;
+    let is_own = |path: &Path| match (fs::canonicalize(path), fs::canonicalize(&own)) {
+        (Ok(path), Ok(own)) => path == own,
+        _ => false,
+    };
+    let on_path = env::var_os("PATH").and_then(|paths| {
+        let mut paths = env::split_paths(&paths).map(|folder| folder.join(NAME));
+        paths.find(|path| path.is_absolute() && is_own(path))
+    });
+    let path = on_path.unwrap_or(own);
+    let told = path.to_str().map(str::to_owned);
+    told.ok_or_else(|| anyhow!("the path of this program, {}, is not UTF-8", path.display()))
+}
+
+/// A store as it is named from any folder.
+fn absolute(store: &str) -> anyhow::Result<String> {
+    if store.contains(':') {
+        return Ok(store.to_owned());
+    }
+    let path = std::path::absolute(store).context("the store is not usable")?;
+    path.to_str().map(str::to_owned).ok_or_else(|| anyhow!("the path of the store is not UTF-8"))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,\\".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) && (cfg!(windows) || !word.contains('\\')) {
+        return word.to_owned();
+    }
+    if cfg!(windows) {
+        return format!("\"{word}\"");
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn words_are_quoted_for_a_shell() {
+        for (word, expected) in [
+            ("/usr/bin/toolstub", "/usr/bin/toolstub"),
+            ("/Users/a b/toolstub", "'/Users/a b/toolstub'"),
+            ("it's", r"'it'\''s'"),
+            ("$(rm)", "'$(rm)'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+}
