@@ -86,16 +86,23 @@ pub(crate) fn choose(messages: &[Weighed], budget: u128) -> Vec<bool> {
     // Not even the newest turn fits: what it began with, if there is room, and its last steps.
     let first = begins(messages, end, |place| place == Place::Turn);
     let last = begins(messages, end, |place| place != Place::Answer).max(first);
-    let (anchor, newest) = (u128::from(messages[first].tokens), sum(&messages[last..end]));
+    // Where the beginning of the turn is not among the messages, there is no such message to show.
+    let is_anchor = messages[first].place == Place::Turn;
+    let anchor = if is_anchor { u128::from(messages[first].tokens) } else { 0 };
+    let newest = sum(&messages[last..end]);
     chosen[last..end].fill(true);
     if last == first || anchor + newest > budget {
         return chosen;
     }
-    chosen[first] = true;
+    chosen[first] = is_anchor;
     left = budget - anchor - newest;
     end = last;
     while end > first + 1 {
         let begin = begins(messages, end, |place| place != Place::Answer).max(first + 1);
+        if messages[begin].place == Place::Answer {
+            // Answers whose call is not among the messages.
+            break;
+        }
         let weight = sum(&messages[begin..end]);
         if weight > left {
             break;
@@ -157,6 +164,13 @@ mod tests {
         chooses("U10 A5 T20 T20 A5 T20", 40, "U10 A5 T20");
         chooses("U10 A5 T20 T20 A5 T20", 79, "U10 A5 T20");
         chooses("U10 A5 T20 T20 A5 T20", 80, "U10 A5 T20 T20 A5 T20");
+    }
+
+    #[test]
+    fn answers_are_not_shown_without_their_call() {
+        chooses("T10 T10 A10 T10 A10 T10", 50, "A10 T10 A10 T10");
+        chooses("A10 T10 A10 T10 A10 T10", 50, "A10 T10 A10 T10");
+        chooses("A10 T10 A10 T10 A10 T10", 39, "A10 T10");
     }
 
     #[test]

@@ -23,6 +23,8 @@ use crate::times;
 
 /// The most messages of one batch.
 const MAX_BATCH: usize = 100;
+/// The most parts of all messages of one request.
+const MAX_PARTS: usize = 10_000;
 /// How many turns of a batch are shortened at once.
 const CONCURRENCY: usize = 8;
 /// How far back the steps of a turn are looked for, in requests.
@@ -121,12 +123,21 @@ fn several(fields: Option<&Fields>, faults: &mut Faults) -> Vec<Incoming> {
         faults.add(&at, message, "too_long");
         return Vec::new();
     }
+    let mut parts = 0;
     let mut messages = Vec::with_capacity(listed.len());
     for (nth, message) in listed.iter().enumerate() {
         let nth = nth.to_string();
         let at = [at[0], at[1], &nth];
         if let Ok(fields) = ask::fields(message) {
-            messages.extend(Incoming::read(&fields, &at, faults));
+            let message = Incoming::read(&fields, &at, faults);
+            parts += message.as_ref().map_or(0, |message| message.parts.len());
+            if parts > MAX_PARTS {
+                let message =
+                    format!("the messages should have at most {MAX_PARTS} parts together");
+                faults.add(&at, message, "too_long");
+                return Vec::new();
+            }
+            messages.extend(message);
         } else {
             ask::not_an_object(faults, &at);
         }
