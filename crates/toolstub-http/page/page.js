@@ -276,8 +276,9 @@ const nameIn = (place) => `${place.event ?? ''}/${place.result ?? ''}`;
 /** What a ref names within its session. */
 function placeOf(ref) {
   const parts = ref.split('/');
-  const event = parts.lastIndexOf('events');
-  return { event: event < 0 ? '' : decoded(parts[event + 1]), result: decoded(parts.at(-1)) };
+  // …/events/EVENT/tool-results/RESULT; a session or a user may be called `events` as well.
+  const event = parts.at(-4) === 'events' ? parts.at(-3) : '';
+  return { event: decoded(event), result: decoded(parts.at(-1)) };
 }
 
 function decoded(part) {
