@@ -1,11 +1,14 @@
 //! What every command that touches the store needs.
 
 use std::future::{Future, poll_fn};
+use std::io;
+use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use tokio::runtime::{Builder, Runtime};
 use toolstub_core::{EventId, Ref, SessionId, ToolResultId};
 use toolstub_store::{ResultStore, SessionStore};
 use toolstub_store_object::{OpenOptions, Variables, open};
@@ -109,6 +112,18 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
     block_until(interrupt::signalled(), work)
 }
 
+/// What runs work that waits.
+///
+/// A runtime that finds no room for its own files panics, so the room is looked for first.
+pub(crate) fn runtime(builder: &mut Builder) -> Result<Runtime, Failure> {
+    let room: io::Result<Vec<_>> = (0..4).map(|_| UnixStream::pair()).collect();
+    room.and_then(|room| {
+        drop(room);
+        builder.enable_all().build()
+    })
+    .map_err(|error| Failure::storage(anyhow::Error::new(error).context("cannot begin to work")))
+}
+
 /// Runs work to its end, or drops it once it is interrupted.
 ///
 /// What the work leaves to the runtime when it is dropped, such as giving up an upload, is waited for.
@@ -116,10 +131,7 @@ fn block_until<T>(
     interrupted: impl Future<Output = ()>,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::storage(anyhow::Error::new(error)))?;
+    let runtime = runtime(&mut Builder::new_current_thread())?;
     let tasks = || runtime.metrics().num_alive_tasks();
     runtime.block_on(async {
         let (done, before) = {

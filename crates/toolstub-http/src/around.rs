@@ -13,6 +13,7 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Method};
 use serde_json::json;
+use tracing::Instrument as _;
 
 use crate::journal::chance;
 use crate::keys::Holder;
@@ -42,10 +43,15 @@ pub(crate) async fn around(
     service.metrics.in_flight.inc();
     let in_flight = InFlight(&service);
     let answer = match admit(&service, &request, &route) {
-        Ok(()) => match tokio::time::timeout(service.options.timeout, next.run(request)).await {
-            Ok(response) => response,
-            Err(_) => overdue(&service).into_response(),
-        },
+        Ok(()) => {
+            // What is logged on the way names the request.
+            let span = tracing::error_span!("request", id = id.to_str().unwrap_or_default());
+            let answer = next.run(request).instrument(span);
+            match tokio::time::timeout(service.options.timeout, answer).await {
+                Ok(response) => response,
+                Err(_) => overdue(&service).into_response(),
+            }
+        }
         Err(problem) => problem.into_response(),
     };
     drop(in_flight);

@@ -9,7 +9,7 @@ use toolstub_session::Config;
 
 use super::Outcome;
 use crate::args::{Mcp, Offered};
-use crate::context::Context;
+use crate::context::{Context, runtime};
 use crate::failure::Failure;
 use crate::interrupt;
 
@@ -47,10 +47,7 @@ pub(super) fn config(offered: &Offered, context: &Context) -> Result<Config, Fai
 pub(super) fn with_streams<T>(
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::storage(anyhow::Error::new(error)))?;
+    let runtime = runtime(&mut tokio::runtime::Builder::new_current_thread())?;
     let done = runtime.block_on(work);
     runtime.shutdown_background();
     done

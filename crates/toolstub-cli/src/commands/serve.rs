@@ -18,7 +18,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::Outcome;
 use crate::args::{Log, Serve};
-use crate::context::Context;
+use crate::context::{Context, runtime};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
@@ -46,10 +46,7 @@ pub(crate) fn run(args: &Serve, context: &Context) -> Result<Outcome, Failure> {
     let session = context.session()?;
     log(args.log);
     interrupt::give_grace(args.grace);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::storage(anyhow::Error::new(error)))?;
+    let runtime = runtime(&mut tokio::runtime::Builder::new_multi_thread())?;
     let all_ended =
         runtime.block_on(listen(args, context.json, store, session, options, limits))?;
     // What is still under way was given its time.
