@@ -79,6 +79,77 @@ async fn program_that_does_not_heed_a_signal_is_killed() {
 }
 
 #[tokio::test]
+async fn client_that_reads_slowly_gets_all() {
+    // More than all that holds frames on the way, so that the program waits for the client.
+    let script = "i=0; while read line; do :; done; \
+        while [ $i -lt 200 ]; do i=$((i + 1)); printf '%09000d\\n' $i; done";
+    for is_gone in [false, true] {
+        let (said, input) = tokio::io::duplex(1 << 10);
+        let (output, mut heard) = tokio::io::duplex(1 << 10);
+        let proxy =
+            Proxy::new(store(), session_id("p"), Config::default(), ProxyOptions::default());
+        let arguments = vec!["-c".into(), script.into()];
+        let command = UpstreamCommand { program: "sh".into(), arguments };
+        let running =
+            tokio::spawn(
+                async move { proxy.run_command(&command, input, output, pending()).await },
+            );
+        drop(said);
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        if is_gone {
+            let mut some = vec![0; 20_000];
+            heard.read_exact(&mut some).await.unwrap();
+            drop(heard);
+        } else {
+            let text = all(heard).await;
+            assert_eq!(text.lines().count(), 200);
+            assert!(text.lines().all(|line| line.len() == 9000) && text.ends_with("200\n"));
+        }
+        assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    }
+}
+
+#[tokio::test]
+async fn client_that_goes_is_noticed_while_the_program_does_not_read() {
+    let begun = Instant::now();
+    let (mut said, heard, running) = run("sleep 100 & wait");
+    let frame = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{}\"}}\n", "x".repeat(10_000));
+    for _ in 0..100 {
+        said.write_all(frame.as_bytes()).await.unwrap();
+    }
+    drop((said, heard));
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    let taken = begun.elapsed();
+    assert!((Duration::from_secs(3)..Duration::from_secs(12)).contains(&taken), "{taken:?}");
+}
+
+#[tokio::test]
+async fn program_that_reads_slowly_gets_all() {
+    let script = "n=0; while read line; do n=$((n + ${#line})); [ $((n % 7)) = 0 ] && sleep 0.1; done; echo $n";
+    let (mut said, heard, running) = run(script);
+    for _ in 0..50 {
+        said.write_all(format!("{}\n", "7".repeat(9999)).as_bytes()).await.unwrap();
+    }
+    drop(said);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    assert_eq!(all(heard).await, format!("{}\n", 50 * 9999));
+}
+
+#[tokio::test]
+async fn answers_of_ours_outlive_the_program() {
+    let (mut said, heard, running) = run("read line; exit 0");
+    for id in 0..20 {
+        let frame = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"openviking_tool_result_list"}}}}"#
+        );
+        said.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+    said.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n").await.unwrap();
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(0));
+    assert_eq!(all(heard).await.lines().count(), 20);
+}
+
+#[tokio::test]
 async fn program_is_ended_when_the_proxy_is_told_to_stop() {
     let (_said, input) = tokio::io::duplex(64);
     let (output, _heard) = tokio::io::duplex(64);
