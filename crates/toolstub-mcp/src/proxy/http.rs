@@ -410,6 +410,7 @@ impl Remote {
         is_initialize: bool,
         client: &Sink<W>,
     ) -> Option<String> {
+        events.begin();
         loop {
             match response.chunk().await {
                 Ok(Some(chunk)) => {

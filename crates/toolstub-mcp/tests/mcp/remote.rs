@@ -320,6 +320,22 @@ async fn stream_that_breaks_off_is_taken_up_again() {
 }
 
 #[tokio::test]
+async fn event_that_breaks_off_is_said_again() {
+    let server = Server::new(|request| match (request.says().as_str(), request.header("last-event-id")) {
+        ("POST tools/call", _) => events(
+            "retry: 1\nid: 6\ndata:\n\nevent: ping\ndata: alive\n\nid: 7\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"re",
+        ),
+        ("GET", Some("6")) => {
+            events("id: 7\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"ok\":1}}\n\n")
+        }
+        _ => accepted(),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    assert_eq!(client.ask(&call("x")).await, r#"{"jsonrpc":"2.0","id":7,"result":{"ok":1}}"#);
+}
+
+#[tokio::test]
 async fn server_that_is_not_there_is_told() {
     let server = Server { url: "http://127.0.0.1:9/mcp".to_owned(), seen: Arc::default() };
     let mut client = Client::new(&server);
