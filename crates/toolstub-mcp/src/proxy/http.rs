@@ -6,7 +6,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{AbortHandle, JoinSet};
@@ -37,6 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How long a stream that broke off is left alone where the server does not say.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often a server may send on to another place of its own.
+const MAX_REDIRECTS: usize = 5;
 /// How often it is taken up again in vain.
 const MAX_RETRIES: u32 = 5;
 
@@ -118,7 +121,8 @@ impl Proxy {
             // Somebody else may be faster: then theirs is as good.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
-        let client = Client::builder().connect_timeout(CONNECTING).build().map_err(|error| {
+        let builder = Client::builder().connect_timeout(CONNECTING);
+        let client = builder.redirect(redirects()).referer(false).build().map_err(|error| {
             let (url, reason) = (upstream.url.to_string(), told(&error));
             McpError::Upstream { url, reason }
         })?;
@@ -374,6 +378,12 @@ impl Remote {
             }
             return broken;
         }
+        if let Some(to) = redirected(&response) {
+            return Some(format!(
+                "the MCP server answered {status} and sends on to {to}, which is not followed: \
+                 if that is where it is, give that URL"
+            ));
+        }
         let is_json = is(&response, JSON);
         let body = match whole(response).await {
             Ok(body) => body,
@@ -478,6 +488,33 @@ impl Remote {
             let _ = timeout(GOODBYE, self.request(Method::DELETE).send()).await;
         }
     }
+}
+
+/// Where a server may send on to: nowhere but to itself, as what is sent holds secrets. As it is sent:
+/// other redirects would make another request of it.
+fn redirects() -> Policy {
+    Policy::custom(|attempt| {
+        let is_whole = matches!(attempt.status().as_u16(), 307 | 308);
+        let previous = attempt.previous();
+        let is_same = previous.iter().all(|url| url.origin() == attempt.url().origin());
+        if is_whole && is_same && previous.len() <= MAX_REDIRECTS {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    })
+}
+
+/// Where an answer sends on to, without what may be a secret.
+fn redirected(response: &Response) -> Option<String> {
+    let location =
+        response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
+    let mut url = response.url().join(location.to_str().ok()?).ok()?;
+    url.set_query(None);
+    url.set_fragment(None);
+    // A URL without a host has neither.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    Some(url.to_string())
 }
 
 /// Whether an answer is of a media type.
