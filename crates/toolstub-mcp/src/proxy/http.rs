@@ -10,6 +10,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, 
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
@@ -28,6 +29,12 @@ const EVENTS: &str = "text/event-stream";
 
 /// The longest answer that is held, in bytes.
 const MAX_BODY: usize = 256 << 20;
+/// How much of an answer is held without asking for room, in bytes.
+const SMALL: usize = 1 << 20;
+/// How many answers may be longer than that at once: the others wait.
+const MAX_LARGE: usize = 4;
+/// How many requests may be on their way at once.
+const MAX_EXCHANGES: usize = 1000;
 /// How much of an answer that is no frame is told, in characters.
 const MAX_TOLD: usize = 300;
 /// How long a connection may take.
@@ -86,6 +93,8 @@ struct Remote {
     client: Client,
     upstream: UpstreamUrl,
     said: Mutex<Said>,
+    /// Room for answers that are not small.
+    large: Semaphore,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -126,7 +135,8 @@ impl Proxy {
             let (url, reason) = (upstream.url.to_string(), told(&error));
             McpError::Upstream { url, reason }
         })?;
-        let remote = Arc::new(Remote { client, upstream, said: Mutex::default() });
+        let (said, large) = (Mutex::default(), Semaphore::new(MAX_LARGE));
+        let remote = Arc::new(Remote { client, upstream, said, large });
         let (proxy, client) = (Arc::new(self), Sink::new(output));
         let mut exchanges = Exchanges::new(Arc::clone(&proxy), Arc::clone(&remote), client.clone());
         let stop = pin!(stop);
@@ -227,7 +237,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         };
         let letter = self.letter(body);
         let begins = body.contains("notifications/initialized");
-        self.answers.give(&self.proxy, from, &self.client);
+        self.answers.give(&self.proxy, from, &self.client).await;
         let Some(letter) = letter else { return };
         let (proxy, remote, client) =
             (Arc::clone(&self.proxy), Arc::clone(&self.remote), self.client.clone());
@@ -242,6 +252,9 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                 self.listening = Some(self.tasks.spawn(listening));
             }
             return;
+        }
+        while self.tasks.len() >= MAX_EXCHANGES {
+            self.tasks.join_next().await;
         }
         let droppable = letter.requests.clone();
         let is_droppable = letter.headers.contains_key("mcp-method");
@@ -385,8 +398,8 @@ impl Remote {
             ));
         }
         let is_json = is(&response, JSON);
-        let body = match whole(response).await {
-            Ok(body) => body,
+        let (body, _room) = match self.whole(response).await {
+            Ok(whole) => whole,
             Err(reason) => return Some(format!("the MCP server's answer broke off: {reason}")),
         };
         let frame = std::str::from_utf8(&body).ok().filter(|_| is_json).and_then(Frame::parse);
@@ -411,6 +424,31 @@ impl Remote {
         }
     }
 
+    /// The whole of an answer, within bounds, and the room that it takes.
+    async fn whole(
+        &self,
+        mut response: Response,
+    ) -> Result<(Vec<u8>, Option<SemaphorePermit<'_>>), String> {
+        let (mut body, mut room) = (Vec::new(), None);
+        while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
+            if body.len() + chunk.len() > MAX_BODY {
+                return Err("it is too long".to_owned());
+            }
+            body.extend_from_slice(&chunk);
+            self.make_room(body.len(), &mut room).await;
+        }
+        Ok((body, room))
+    }
+
+    /// Waits for room for an answer that is so long so far; gives up the room of one that is small.
+    async fn make_room<'a>(&'a self, length: usize, room: &mut Option<SemaphorePermit<'a>>) {
+        if length <= SMALL {
+            *room = None;
+        } else if room.is_none() {
+            *room = self.large.acquire().await.ok();
+        }
+    }
+
     /// Passes on the frames of a stream; says why it broke off, if it did.
     async fn pass_on<W: AsyncWrite + Unpin>(
         &self,
@@ -420,6 +458,7 @@ impl Remote {
         is_initialize: bool,
         client: &Sink<W>,
     ) -> Option<String> {
+        let mut room = None;
         events.begin();
         loop {
             match response.chunk().await {
@@ -433,6 +472,7 @@ impl Remote {
                         }
                         proxy.deliver(frame, client).await;
                     }
+                    self.make_room(events.held(), &mut room).await;
                 }
                 Ok(None) => return None,
                 Err(error) => {
@@ -522,18 +562,6 @@ fn is(response: &Response, media_type: &str) -> bool {
     let given = response.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok());
     let given = given.unwrap_or_default().split(';').next().unwrap_or_default();
     given.trim().eq_ignore_ascii_case(media_type)
-}
-
-/// The whole of an answer, within bounds.
-async fn whole(mut response: Response) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
-        if body.len() + chunk.len() > MAX_BODY {
-            return Err("it is too long".to_owned());
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
 }
 
 /// An error and what caused it, without the URL: it may hold a secret.

@@ -15,6 +15,8 @@ use super::frames::{Frames, Parts, Piece, Sink};
 /// How much of results may be on its way into the store at once, in units of `UNIT` bytes.
 const ROOM: u32 = 128;
 const UNIT: usize = 1 << 20;
+/// How many frames are answered here at once.
+const MAX_ANSWERS: usize = 32;
 /// How much of what a client says may wait for the server, in bytes: more than a pipe holds.
 const AHEAD: usize = 4 << 20;
 
@@ -23,8 +25,9 @@ const AHEAD: usize = 4 << 20;
 pub(super) struct Answers(JoinSet<()>);
 
 impl Answers {
-    /// Answers what is answered here, and passes nothing on.
-    pub(super) fn give<W>(&mut self, proxy: &Arc<Proxy>, from: FromClient, client: &Sink<W>)
+    /// Answers what is answered here, and passes nothing on. Waits where too much is being answered:
+    /// a client that does not read is not listened to.
+    pub(super) async fn give<W>(&mut self, proxy: &Arc<Proxy>, from: FromClient, client: &Sink<W>)
     where
         W: AsyncWrite + Send + Unpin + 'static,
     {
@@ -32,18 +35,35 @@ impl Answers {
         if from.answers.is_empty() {
             return;
         }
+        while self.0.len() >= MAX_ANSWERS {
+            self.0.join_next().await;
+        }
         let (proxy, client) = (Arc::clone(proxy), client.clone());
         self.0.spawn(async move {
-            let mut answers = Vec::with_capacity(from.answers.len());
-            for local in &from.answers {
-                answers.push(proxy.answer(local).await);
+            if !from.is_batch {
+                for local in &from.answers {
+                    // A client that has gone away wants no answer.
+                    let _ = client.write(proxy.answer(local).await.as_bytes()).await;
+                }
+                return;
             }
-            let frame = match answers.as_slice() {
-                [answer] if !from.is_batch => answer.clone(),
-                _ => format!("[{}]", answers.join(",")),
-            };
-            // A client that has gone away wants no answer.
-            let _ = client.write(frame.as_bytes()).await;
+            let mut parts = None;
+            let mut text = "[".to_owned();
+            let count = from.answers.len();
+            for (at, local) in from.answers.iter().enumerate() {
+                let is_last = at + 1 == count;
+                text.push_str(&proxy.answer(local).await);
+                text.push_str(if is_last { "]\n" } else { "," });
+                // Many answers are not held until all are there.
+                if (is_last || text.len() >= UNIT)
+                    && pass(&client, &mut parts, text.as_bytes(), is_last).await.is_err()
+                {
+                    return;
+                }
+                if text.len() >= UNIT {
+                    text.clear();
+                }
+            }
         });
     }
 
@@ -110,7 +130,7 @@ where
                 Forward::Text(text) => Some(Piece::Line(text.clone().into_bytes())),
                 Forward::Nothing => None,
             };
-            answers.give(&proxy, from, &client);
+            answers.give(&proxy, from, &client).await;
             if let Some(left) = left {
                 ahead.say(left).await;
             }

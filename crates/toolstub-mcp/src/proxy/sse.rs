@@ -60,6 +60,11 @@ impl Events {
         Ok(events)
     }
 
+    /// How much is held of an event that has not ended, in bytes.
+    pub(super) fn held(&self) -> usize {
+        self.stream.line.len() + self.stream.data.as_ref().map_or(0, Vec::len)
+    }
+
     fn hold(&mut self, piece: &[u8]) -> Result<(), TooLong> {
         self.stream.line.extend_from_slice(piece);
         if self.stream.line.len() > MAX_EVENT { Err(TooLong) } else { Ok(()) }

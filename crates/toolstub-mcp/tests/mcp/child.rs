@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
@@ -10,7 +12,7 @@ use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamCommand};
 use toolstub_session::Config;
 
 use super::wire::call;
-use super::{session_id, store};
+use super::{put, session_id, store};
 
 /// Runs a proxy in front of a script.
 fn run(script: &str) -> (DuplexStream, DuplexStream, JoinHandle<Result<Exit, McpError>>) {
@@ -147,6 +149,43 @@ async fn answers_of_ours_outlive_the_program() {
     said.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n").await.unwrap();
     assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(0));
     assert_eq!(all(heard).await.lines().count(), 20);
+}
+
+#[tokio::test]
+async fn client_that_does_not_read_is_not_listened_to() {
+    let store = store();
+    let reference = put(&store, "p", "x".repeat(30_000)).await;
+    let (mut said, input) = tokio::io::duplex(1 << 16);
+    let (output, heard) = tokio::io::duplex(1 << 16);
+    let proxy = Proxy::new(store, session_id("p"), Config::default(), ProxyOptions::default());
+    let arguments = vec!["-c".into(), "cat >/dev/null".into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    let running =
+        tokio::spawn(async move { proxy.run_command(&command, input, output, pending()).await });
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        for id in 0..600 {
+            let (open, close) = if id % 50 == 0 { ("[", "]") } else { ("", "") };
+            let frame = format!(
+                r#"{open}{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"openviking_tool_result_read","arguments":{{"ref":"{reference}","padding":"{}"}}}}}}{close}"#,
+                "x".repeat(1000)
+            );
+            said.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let taken = count.load(Ordering::Relaxed);
+    assert!((50..300).contains(&taken), "{taken}");
+    let text = all(heard).await;
+    assert_eq!(text.lines().count(), 600);
+    assert!(text.lines().all(|line| line.len() > 15_000));
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with("[{") && line.ends_with("}]")).count(),
+        12
+    );
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! A server over HTTP: what is sent to it, and what comes back.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -368,6 +369,32 @@ async fn server_may_send_on_to_itself() {
     let answer = Client::new(&server).ask(INITIALIZE).await;
     assert!(answer.contains("sends on to"), "{answer}");
     assert_eq!(server.seen().len(), 6);
+}
+
+#[tokio::test]
+async fn many_long_answers_all_arrive() {
+    let server = Server::new(|request| {
+        let text = "a long line\n".repeat(250_000);
+        let long = json!({"content": [{"type": "text", "text": text}]}).to_string();
+        let answer = result(request, &long);
+        if request.body.contains("stream") {
+            return events(&format!("data: {answer}\n\n"));
+        }
+        json_body("", &answer)
+    })
+    .await;
+    let mut client = Client::new(&server);
+    for id in 0..12 {
+        let tool = if id % 2 == 0 { "stream" } else { "whole" };
+        client.say(&call(tool).replace(r#""id":7"#, &format!(r#""id":{id}"#))).await;
+    }
+    let mut ids = BTreeSet::new();
+    for _ in 0..12 {
+        let answer: Value = serde_json::from_str(&client.hear().await).unwrap();
+        assert!(answer["result"].to_string().contains("[tool result externalized: "));
+        ids.insert(answer["id"].as_u64());
+    }
+    assert_eq!(ids.len(), 12);
 }
 
 #[tokio::test]
