@@ -19,8 +19,6 @@ pub(super) struct Asked {
     pub(super) upstream_has_them: bool,
     /// The parameters that tools want to see in headers.
     marked: BTreeMap<String, Vec<Marked>>,
-    /// The server has no tools, as it said itself.
-    pub(super) upstream_has_no_tools: bool,
 }
 
 /// A request on its way.

@@ -8,6 +8,8 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::FusedFuture as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
@@ -26,6 +28,8 @@ const GRACE: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_secs(10);
 /// How long its stream may stay open then: others may hold it who say nothing.
 const HELD: Duration = Duration::from_secs(2);
+/// How often a look is taken at what is waited for.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A program that is an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,37 +72,46 @@ impl Proxy {
             what: "talk to the MCP server",
             source: io::ErrorKind::BrokenPipe.into(),
         })?;
-        let (proxy, client) = (Arc::new(self), Sink::new(output));
-        let (upstream, hang_up) = (Sink::new(stdin), Arc::new(Notify::new()));
-        let mut said = tokio::spawn(pump::to_upstream(
+        let (proxy, client, upstream) = (Arc::new(self), Sink::new(output), Sink::new(stdin));
+        let (stop_said, stop_heard) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (ahead, queue) = pump::ahead();
+        let mut said = tokio::spawn(pump::from_client(
             Arc::clone(&proxy),
             Frames::new(input),
-            upstream.clone(),
+            ahead,
             client.clone(),
+            Arc::clone(&stop_said),
         ));
+        let mut arrives = tokio::spawn(pump::to_upstream(queue, upstream.clone()));
         let mut heard = tokio::spawn(pump::to_client(
             Arc::clone(&proxy),
             Frames::new(stdout),
             client.clone(),
-            Arc::clone(&hang_up),
+            Arc::clone(&stop_heard),
         ));
 
-        let mut stop = pin!(stop);
+        let mut stop = pin!(stop.fuse());
+        let mut answers = None;
         let exit = tokio::select! {
             // Where both have ended, it was the client that went first.
             biased;
-            _ = &mut said => {
+            said = &mut said => {
+                answers = said.ok();
+                let leave = async {
+                    arrive(&mut arrives, &mut child, (&upstream, &client)).await;
+                    end(&mut child, &client).await;
+                };
                 tokio::select! {
-                    _ = end(&mut child, PATIENCE) => {}
-                    () = &mut stop => drop(end(&mut child, Duration::ZERO).await),
+                    () = leave => {}
+                    () = &mut stop => drop(end_now(&mut child).await),
                 }
                 Exit::Client
             }
             status = child.wait() => Exit::Upstream(code(status.ok())),
             heard = &mut heard => {
-                said.abort();
+                arrives.abort();
                 upstream.close().await;
-                let status = end(&mut child, PATIENCE).await;
+                let status = end(&mut child, &client).await;
                 match heard {
                     // It is the client that does not listen any more.
                     Ok(Err(_)) => Exit::Client,
@@ -106,17 +119,36 @@ impl Proxy {
                 }
             }
             () = &mut stop => {
-                end(&mut child, Duration::ZERO).await;
+                end_now(&mut child).await;
                 Exit::Stopped
             }
         };
-        said.abort();
-        finish(heard, &hang_up).await;
-        if let Exit::Upstream(code) = exit {
-            let reason = format!("the MCP server ended with code {code} before it answered");
-            proxy.tell_given_up(&reason, &client).await;
+        arrives.abort();
+        stop_said.notify_one();
+        let rest = async {
+            finish(&mut heard, &stop_heard, &client).await;
+            if answers.is_none() {
+                answers = said.await.ok();
+            }
+            if let Some(answers) = answers {
+                within(REST, || client.is_writing(), answers.finish()).await;
+            }
+            if let Exit::Upstream(code) = exit {
+                let reason = format!("the MCP server ended with code {code} before it answered");
+                proxy.tell_given_up(&reason, &client).await;
+            }
+            client.close().await;
+        };
+        if stop.is_terminated() {
+            // Whoever wants the end does not want to wait for a client.
+            let _ = timeout(HELD, rest).await;
+        } else {
+            tokio::select! {
+                () = rest => {}
+                () = stop => {}
+            }
         }
-        client.close().await;
+        heard.abort();
         Ok(exit)
     }
 
@@ -134,13 +166,24 @@ impl Proxy {
     {
         let (proxy, client) = (Arc::new(self), Sink::new(output));
         let upstream = Sink::new(stdin);
-        let said =
-            pump::to_upstream(Arc::clone(&proxy), Frames::new(input), upstream, client.clone());
-        let said = tokio::spawn(said);
+        let (ahead, queue) = pump::ahead();
+        let hang_up = Arc::new(Notify::new());
+        let said = tokio::spawn(pump::from_client(
+            Arc::clone(&proxy),
+            Frames::new(input),
+            ahead,
+            client.clone(),
+            Arc::clone(&hang_up),
+        ));
+        let arrives = tokio::spawn(pump::to_upstream(queue, upstream));
         let never = Arc::new(Notify::new());
         let heard =
             pump::to_client(Arc::clone(&proxy), Frames::new(stdout), client.clone(), never).await;
-        said.abort();
+        arrives.abort();
+        hang_up.notify_one();
+        if let Ok(answers) = said.await {
+            answers.finish().await;
+        }
         proxy.tell_given_up("the MCP server ended before it answered", &client).await;
         client.close().await;
         heard
@@ -173,21 +216,69 @@ fn start(command: &UpstreamCommand) -> Result<Child, McpError> {
     })
 }
 
-/// Waits until what the server has said is passed on.
-async fn finish(mut heard: JoinHandle<io::Result<()>>, hang_up: &Notify) {
-    if heard.is_finished() || timeout(HELD, &mut heard).await.is_ok() {
-        return;
+/// Waits for something, but not too long. Time in which something else holds it up does not count.
+async fn within<T>(
+    limit: Duration,
+    mut is_held_up: impl FnMut() -> bool,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let (mut work, mut left) = (pin!(work), limit);
+    while !left.is_zero() {
+        if let Ok(done) = timeout(LOOK, &mut work).await {
+            return Some(done);
+        }
+        if !is_held_up() {
+            left = left.saturating_sub(LOOK);
+        }
     }
-    hang_up.notify_one();
-    let _ = timeout(REST, &mut heard).await;
+    None
+}
+
+/// Waits until what the server has said is passed on, however long the client takes to read it.
+async fn finish<W>(heard: &mut JoinHandle<io::Result<()>>, hang_up: &Notify, client: &Sink<W>) {
+    for limit in [HELD, REST] {
+        if heard.is_finished() || within(limit, || client.is_writing(), &mut *heard).await.is_some()
+        {
+            return;
+        }
+        hang_up.notify_one();
+    }
     heard.abort();
 }
 
-/// Ends a program: by itself if it does so in time, or it is told to, or made to.
-async fn end(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
-    if let Ok(status) = timeout(patience, child.wait()).await {
-        return status.ok();
+/// Lets what the client has said arrive, for as long as the server takes it, and ends its input.
+async fn arrive<U: AsyncWrite + Unpin, W>(
+    arrives: &mut JoinHandle<()>,
+    child: &mut Child,
+    (upstream, client): (&Sink<U>, &Sink<W>),
+) {
+    let mut taken = upstream.taken();
+    let is_held_up = || {
+        let before = std::mem::replace(&mut taken, upstream.taken());
+        before != taken || client.is_writing()
+    };
+    let work = async {
+        tokio::select! {
+            _ = &mut *arrives => {}
+            _ = child.wait() => {}
+        }
+    };
+    within(PATIENCE, is_held_up, work).await;
+    arrives.abort();
+    upstream.close().await;
+}
+
+/// Ends a program: by itself if it does so in time, or it is told to, or made to. While the client
+/// has not read what the program said, the program may be waiting for that.
+async fn end<W>(child: &mut Child, client: &Sink<W>) -> Option<ExitStatus> {
+    match within(PATIENCE, || client.is_writing(), child.wait()).await {
+        Some(status) => status.ok(),
+        None => end_now(child).await,
     }
+}
+
+/// Ends a program: it is told to, or made to.
+async fn end_now(child: &mut Child) -> Option<ExitStatus> {
     signal(child, false);
     if let Ok(status) = timeout(GRACE, child.wait()).await {
         return status.ok();

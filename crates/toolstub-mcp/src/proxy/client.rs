@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::asked::{Kind, Request};
 use super::message::{Frame, Message, id};
-use super::{Asked, Inject, Proxy};
+use super::{Asked, Proxy};
 use crate::Tool;
 
 /// What becomes of a client's frame.
@@ -37,13 +37,8 @@ pub(super) enum Forward {
 pub(super) struct Local {
     raw_id: String,
     is_modern: bool,
-    wanted: Wanted,
-}
-
-#[derive(Debug)]
-enum Wanted {
-    Tools,
-    Call(Tool, Value),
+    tool: Tool,
+    arguments: Value,
 }
 
 impl Proxy {
@@ -71,34 +66,23 @@ impl Proxy {
     /// The request that a message is, if it is answered here.
     fn local(&self, message: &Message<'_>, asked: &Asked) -> Option<Local> {
         let raw_id = message.raw_id()?.to_owned();
-        let wanted = match message.method.as_deref()? {
-            "tools/list" if asked.upstream_has_no_tools && self.options.inject != Inject::Never => {
-                Wanted::Tools
-            }
-            "tools/call" => {
-                let params = message.object("params")?;
-                let tool = self.own(&params.text("name")?, asked)?;
-                let arguments = params.given("arguments").unwrap_or("null");
-                Wanted::Call(tool, serde_json::from_str(arguments).unwrap_or(Value::Bool(false)))
-            }
-            _ => return None,
-        };
-        Some(Local { raw_id, is_modern: message.version().is_some(), wanted })
+        if message.method.as_deref() != Some("tools/call") {
+            return None;
+        }
+        let params = message.object("params")?;
+        let tool = self.own(&params.text("name")?, asked)?;
+        let arguments = params.given("arguments").unwrap_or("null");
+        let arguments = serde_json::from_str(arguments).unwrap_or(Value::Bool(false));
+        Some(Local { raw_id, is_modern: message.version().is_some(), tool, arguments })
     }
 
     /// The answer to what is answered here.
     pub(super) async fn answer(&self, local: &Local) -> String {
-        let result = match &local.wanted {
-            Wanted::Tools => self.own_list(local.is_modern),
-            Wanted::Call(tool, arguments) => {
-                let mut result = self.tools.call(*tool, arguments).await.to_result();
-                if local.is_modern {
-                    result["resultType"] = Value::from("complete");
-                }
-                result.to_string()
-            }
-        };
-        response(&local.raw_id, &result)
+        let mut result = self.tools.call(local.tool, &local.arguments).await.to_result();
+        if local.is_modern {
+            result["resultType"] = Value::from("complete");
+        }
+        response(&local.raw_id, &result.to_string())
     }
 
     /// A list of our tools alone.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -62,33 +63,56 @@ impl<R: AsyncRead + Unpin> Frames<R> {
 
 /// Where frames go, one whole after the other.
 #[derive(Debug)]
-pub(super) struct Sink<W>(Arc<Mutex<Option<W>>>);
+pub(super) struct Sink<W> {
+    writer: Arc<Mutex<Option<W>>>,
+    flow: Arc<Flow>,
+}
+
+/// What can be seen of a stream without waiting for it.
+#[derive(Debug, Default)]
+struct Flow {
+    is_writing: AtomicBool,
+    /// How many bytes whoever reads has taken.
+    taken: AtomicU64,
+}
 
 impl<W> Clone for Sink<W> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self { writer: Arc::clone(&self.writer), flow: Arc::clone(&self.flow) }
+    }
+}
+
+impl<W> Sink<W> {
+    /// Whether a write waits for whoever reads.
+    pub(super) fn is_writing(&self) -> bool {
+        self.flow.is_writing.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes were taken so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.flow.taken.load(Ordering::Relaxed)
     }
 }
 
 impl<W: AsyncWrite + Unpin> Sink<W> {
     pub(super) fn new(writer: W) -> Self {
-        Self(Arc::new(Mutex::new(Some(writer))))
+        Self { writer: Arc::new(Mutex::new(Some(writer))), flow: Arc::default() }
     }
 
     /// Writes a frame, with the end of its line if it has none.
     pub(super) async fn write(&self, frame: &[u8]) -> io::Result<()> {
-        let mut writer = self.0.lock().await;
-        write(&mut writer, frame, !frame.ends_with(b"\n")).await
+        let mut writer = self.writer.lock().await;
+        write(&mut writer, &self.flow, frame, !frame.ends_with(b"\n")).await
     }
 
     /// Begins a frame that comes in parts: nothing else is written before it ends.
     pub(super) async fn begin(&self) -> Parts<W> {
-        Parts(Arc::clone(&self.0).lock_owned().await)
+        Parts { writer: Arc::clone(&self.writer).lock_owned().await, flow: Arc::clone(&self.flow) }
     }
 
     /// Ends the stream once what is being written is.
     pub(super) async fn close(&self) {
-        if let Some(mut writer) = self.0.lock().await.take() {
+        if let Some(mut writer) = self.writer.lock().await.take() {
             // Whoever does not read any more has ended it already.
             let _ = writer.shutdown().await;
         }
@@ -97,22 +121,53 @@ impl<W: AsyncWrite + Unpin> Sink<W> {
 
 /// A frame that is being written.
 #[derive(Debug)]
-pub(super) struct Parts<W>(OwnedMutexGuard<Option<W>>);
+pub(super) struct Parts<W> {
+    writer: OwnedMutexGuard<Option<W>>,
+    flow: Arc<Flow>,
+}
 
 impl<W: AsyncWrite + Unpin> Parts<W> {
     pub(super) async fn write(&mut self, part: &[u8]) -> io::Result<()> {
-        write(&mut self.0, part, false).await
+        write(&mut self.writer, &self.flow, part, false).await
     }
 }
 
-async fn write<W>(writer: &mut Option<W>, frame: &[u8], ends_line: bool) -> io::Result<()>
+/// A write that is under way, until it ends or is given up.
+struct Writing<'a>(&'a Flow);
+
+impl<'a> Writing<'a> {
+    fn begin(flow: &'a Flow) -> Self {
+        flow.is_writing.store(true, Ordering::Relaxed);
+        Self(flow)
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.0.is_writing.store(false, Ordering::Relaxed);
+    }
+}
+
+async fn write<W>(
+    writer: &mut Option<W>,
+    flow: &Flow,
+    frame: &[u8],
+    ends_line: bool,
+) -> io::Result<()>
 where
     W: AsyncWrite + Unpin,
 {
     let writer = writer.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-    writer.write_all(frame).await?;
-    if ends_line {
-        writer.write_all(b"\n").await?;
+    let _writing = Writing::begin(flow);
+    for mut rest in [frame, if ends_line { b"\n" } else { b"" }] {
+        while !rest.is_empty() {
+            let taken = writer.write(rest).await?;
+            if taken == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            flow.taken.fetch_add(taken as u64, Ordering::Relaxed);
+            rest = &rest[taken..];
+        }
     }
     writer.flush().await
 }

@@ -6,9 +6,11 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
@@ -27,6 +29,12 @@ const EVENTS: &str = "text/event-stream";
 
 /// The longest answer that is held, in bytes.
 const MAX_BODY: usize = 256 << 20;
+/// How much of an answer is held without asking for room, in bytes.
+const SMALL: usize = 1 << 20;
+/// How many answers may be longer than that at once: the others wait.
+const MAX_LARGE: usize = 4;
+/// How many requests may be on their way at once.
+const MAX_EXCHANGES: usize = 1000;
 /// How much of an answer that is no frame is told, in characters.
 const MAX_TOLD: usize = 300;
 /// How long a connection may take.
@@ -37,6 +45,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How long a stream that broke off is left alone where the server does not say.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often a server may send on to another place of its own.
+const MAX_REDIRECTS: usize = 5;
 /// How often it is taken up again in vain.
 const MAX_RETRIES: u32 = 5;
 
@@ -83,6 +93,8 @@ struct Remote {
     client: Client,
     upstream: UpstreamUrl,
     said: Mutex<Said>,
+    /// Room for answers that are not small.
+    large: Semaphore,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -118,11 +130,13 @@ impl Proxy {
             // Somebody else may be faster: then theirs is as good.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
-        let client = Client::builder().connect_timeout(CONNECTING).build().map_err(|error| {
+        let builder = Client::builder().connect_timeout(CONNECTING);
+        let client = builder.redirect(redirects()).referer(false).build().map_err(|error| {
             let (url, reason) = (upstream.url.to_string(), told(&error));
             McpError::Upstream { url, reason }
         })?;
-        let remote = Arc::new(Remote { client, upstream, said: Mutex::default() });
+        let (said, large) = (Mutex::default(), Semaphore::new(MAX_LARGE));
+        let remote = Arc::new(Remote { client, upstream, said, large });
         let (proxy, client) = (Arc::new(self), Sink::new(output));
         let mut exchanges = Exchanges::new(Arc::clone(&proxy), Arc::clone(&remote), client.clone());
         let stop = pin!(stop);
@@ -223,7 +237,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         };
         let letter = self.letter(body);
         let begins = body.contains("notifications/initialized");
-        self.answers.give(&self.proxy, from, &self.client);
+        self.answers.give(&self.proxy, from, &self.client).await;
         let Some(letter) = letter else { return };
         let (proxy, remote, client) =
             (Arc::clone(&self.proxy), Arc::clone(&self.remote), self.client.clone());
@@ -238,6 +252,9 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                 self.listening = Some(self.tasks.spawn(listening));
             }
             return;
+        }
+        while self.tasks.len() >= MAX_EXCHANGES {
+            self.tasks.join_next().await;
         }
         let droppable = letter.requests.clone();
         let is_droppable = letter.headers.contains_key("mcp-method");
@@ -374,9 +391,15 @@ impl Remote {
             }
             return broken;
         }
+        if let Some(to) = redirected(&response) {
+            return Some(format!(
+                "the MCP server answered {status} and sends on to {to}, which is not followed: \
+                 if that is where it is, give that URL"
+            ));
+        }
         let is_json = is(&response, JSON);
-        let body = match whole(response).await {
-            Ok(body) => body,
+        let (body, _room) = match self.whole(response).await {
+            Ok(whole) => whole,
             Err(reason) => return Some(format!("the MCP server's answer broke off: {reason}")),
         };
         let frame = std::str::from_utf8(&body).ok().filter(|_| is_json).and_then(Frame::parse);
@@ -401,6 +424,31 @@ impl Remote {
         }
     }
 
+    /// The whole of an answer, within bounds, and the room that it takes.
+    async fn whole(
+        &self,
+        mut response: Response,
+    ) -> Result<(Vec<u8>, Option<SemaphorePermit<'_>>), String> {
+        let (mut body, mut room) = (Vec::new(), None);
+        while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
+            if body.len() + chunk.len() > MAX_BODY {
+                return Err("it is too long".to_owned());
+            }
+            body.extend_from_slice(&chunk);
+            self.make_room(body.len(), &mut room).await;
+        }
+        Ok((body, room))
+    }
+
+    /// Waits for room for an answer that is so long so far; gives up the room of one that is small.
+    async fn make_room<'a>(&'a self, length: usize, room: &mut Option<SemaphorePermit<'a>>) {
+        if length <= SMALL {
+            *room = None;
+        } else if room.is_none() {
+            *room = self.large.acquire().await.ok();
+        }
+    }
+
     /// Passes on the frames of a stream; says why it broke off, if it did.
     async fn pass_on<W: AsyncWrite + Unpin>(
         &self,
@@ -410,6 +458,8 @@ impl Remote {
         is_initialize: bool,
         client: &Sink<W>,
     ) -> Option<String> {
+        let mut room = None;
+        events.begin();
         loop {
             match response.chunk().await {
                 Ok(Some(chunk)) => {
@@ -422,6 +472,7 @@ impl Remote {
                         }
                         proxy.deliver(frame, client).await;
                     }
+                    self.make_room(events.held(), &mut room).await;
                 }
                 Ok(None) => return None,
                 Err(error) => {
@@ -479,23 +530,38 @@ impl Remote {
     }
 }
 
+/// Where a server may send on to: nowhere but to itself, as what is sent holds secrets. As it is sent:
+/// other redirects would make another request of it.
+fn redirects() -> Policy {
+    Policy::custom(|attempt| {
+        let is_whole = matches!(attempt.status().as_u16(), 307 | 308);
+        let previous = attempt.previous();
+        let is_same = previous.iter().all(|url| url.origin() == attempt.url().origin());
+        if is_whole && is_same && previous.len() <= MAX_REDIRECTS {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    })
+}
+
+/// Where an answer sends on to, without what may be a secret.
+fn redirected(response: &Response) -> Option<String> {
+    let location =
+        response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
+    let mut url = response.url().join(location.to_str().ok()?).ok()?;
+    url.set_query(None);
+    url.set_fragment(None);
+    // A URL without a host has neither.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    Some(url.to_string())
+}
+
 /// Whether an answer is of a media type.
 fn is(response: &Response, media_type: &str) -> bool {
     let given = response.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok());
     let given = given.unwrap_or_default().split(';').next().unwrap_or_default();
     given.trim().eq_ignore_ascii_case(media_type)
-}
-
-/// The whole of an answer, within bounds.
-async fn whole(mut response: Response) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
-        if body.len() + chunk.len() > MAX_BODY {
-            return Err("it is too long".to_owned());
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
 }
 
 /// An error and what caused it, without the URL: it may hold a secret.

@@ -4,7 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use super::Proxy;
@@ -14,14 +15,19 @@ use super::frames::{Frames, Parts, Piece, Sink};
 /// How much of results may be on its way into the store at once, in units of `UNIT` bytes.
 const ROOM: u32 = 128;
 const UNIT: usize = 1 << 20;
+/// How many frames are answered here at once.
+const MAX_ANSWERS: usize = 32;
+/// How much of what a client says may wait for the server, in bytes: more than a pipe holds.
+const AHEAD: usize = 4 << 20;
 
 /// Answers of ours on their way to the client.
 #[derive(Debug, Default)]
 pub(super) struct Answers(JoinSet<()>);
 
 impl Answers {
-    /// Answers what is answered here, and passes nothing on.
-    pub(super) fn give<W>(&mut self, proxy: &Arc<Proxy>, from: FromClient, client: &Sink<W>)
+    /// Answers what is answered here, and passes nothing on. Waits where too much is being answered:
+    /// a client that does not read is not listened to.
+    pub(super) async fn give<W>(&mut self, proxy: &Arc<Proxy>, from: FromClient, client: &Sink<W>)
     where
         W: AsyncWrite + Send + Unpin + 'static,
     {
@@ -29,18 +35,35 @@ impl Answers {
         if from.answers.is_empty() {
             return;
         }
+        while self.0.len() >= MAX_ANSWERS {
+            self.0.join_next().await;
+        }
         let (proxy, client) = (Arc::clone(proxy), client.clone());
         self.0.spawn(async move {
-            let mut answers = Vec::with_capacity(from.answers.len());
-            for local in &from.answers {
-                answers.push(proxy.answer(local).await);
+            if !from.is_batch {
+                for local in &from.answers {
+                    // A client that has gone away wants no answer.
+                    let _ = client.write(proxy.answer(local).await.as_bytes()).await;
+                }
+                return;
             }
-            let frame = match answers.as_slice() {
-                [answer] if !from.is_batch => answer.clone(),
-                _ => format!("[{}]", answers.join(",")),
-            };
-            // A client that has gone away wants no answer.
-            let _ = client.write(frame.as_bytes()).await;
+            let mut parts = None;
+            let mut text = "[".to_owned();
+            let count = from.answers.len();
+            for (at, local) in from.answers.iter().enumerate() {
+                let is_last = at + 1 == count;
+                text.push_str(&proxy.answer(local).await);
+                text.push_str(if is_last { "]\n" } else { "," });
+                // Many answers are not held until all are there.
+                if (is_last || text.len() >= UNIT)
+                    && pass(&client, &mut parts, text.as_bytes(), is_last).await.is_err()
+                {
+                    return;
+                }
+                if text.len() >= UNIT {
+                    text.clear();
+                }
+            }
         });
     }
 
@@ -50,43 +73,88 @@ impl Answers {
     }
 }
 
-/// Moves what a client says to a server that reads lines, until the client has said all.
-pub(super) async fn to_upstream<R, W, U>(
+/// What a client has said that a server is still to take, piece by piece.
+pub(super) type Queue = UnboundedReceiver<(Piece, OwnedSemaphorePermit)>;
+
+/// What a client has said beyond what the server has taken.
+pub(super) struct Ahead {
+    queue: UnboundedSender<(Piece, OwnedSemaphorePermit)>,
+    room: Arc<Semaphore>,
+}
+
+/// Room for what a client says before the server takes it: so the client's end is seen, however long
+/// the server takes.
+pub(super) fn ahead() -> (Ahead, Queue) {
+    let (queue, pieces) = mpsc::unbounded_channel();
+    (Ahead { queue, room: Arc::new(Semaphore::new(AHEAD)) }, pieces)
+}
+
+impl Ahead {
+    /// Says a piece once there is room; nothing where nobody takes it any more.
+    async fn say(&self, piece: Piece) {
+        let (Piece::Line(bytes) | Piece::Part { bytes, .. }) = &piece;
+        let units = u32::try_from(bytes.len().clamp(1, AHEAD)).unwrap_or(1);
+        if let Ok(permit) = Arc::clone(&self.room).acquire_many_owned(units).await {
+            let _ = self.queue.send((piece, permit));
+        }
+    }
+}
+
+/// Takes what a client says until it has said all, or is not to be listened to any more. Returns
+/// what is still being answered here.
+pub(super) async fn from_client<R, W>(
     proxy: Arc<Proxy>,
     mut frames: Frames<R>,
-    upstream: Sink<U>,
+    ahead: Ahead,
     client: Sink<W>,
-) -> io::Result<()>
+    hang_up: Arc<Notify>,
+) -> Answers
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
-    U: AsyncWrite + Unpin,
 {
     let mut answers = Answers::default();
-    let mut parts = None;
-    while let Some(piece) = frames.next().await? {
-        let line = match piece {
-            Piece::Line(line) => line,
-            Piece::Part { bytes, is_last } => {
-                // Where the server does not read any more, its end is told elsewhere.
-                let _ = pass(&upstream, &mut parts, &bytes, is_last).await;
+    let listening = async {
+        // A stream that fails has ended.
+        while let Ok(Some(piece)) = frames.next().await {
+            let Piece::Line(line) = &piece else {
+                ahead.say(piece).await;
                 continue;
+            };
+            let from = match std::str::from_utf8(line) {
+                Ok(text) => proxy.client_says(text),
+                Err(_) => FromClient::unchanged(),
+            };
+            let left = match &from.forward {
+                Forward::Unchanged => Some(piece),
+                Forward::Text(text) => Some(Piece::Line(text.clone().into_bytes())),
+                Forward::Nothing => None,
+            };
+            answers.give(&proxy, from, &client).await;
+            if let Some(left) = left {
+                ahead.say(left).await;
             }
-        };
-        let from = match std::str::from_utf8(&line) {
-            Ok(text) => proxy.client_says(text),
-            Err(_) => FromClient::unchanged(),
-        };
-        let _ = match &from.forward {
-            Forward::Unchanged => upstream.write(&line).await,
-            Forward::Text(text) => upstream.write(text.as_bytes()).await,
-            Forward::Nothing => Ok(()),
-        };
-        answers.give(&proxy, from, &client);
+        }
+    };
+    tokio::select! {
+        () = listening => {}
+        () = hang_up.notified() => {}
     }
+    answers
+}
+
+/// Moves what a client has said to a server that reads lines, and ends its stream.
+pub(super) async fn to_upstream<U: AsyncWrite + Unpin>(mut queue: Queue, upstream: Sink<U>) {
+    let mut parts = None;
+    while let Some((piece, _room)) = queue.recv().await {
+        // Where the server does not read any more, its end is told elsewhere.
+        let _ = match piece {
+            Piece::Line(line) => upstream.write(&line).await,
+            Piece::Part { bytes, is_last } => pass(&upstream, &mut parts, &bytes, is_last).await,
+        };
+    }
+    drop(parts);
     upstream.close().await;
-    answers.finish().await;
-    Ok(())
 }
 
 /// Moves what a server says in lines to the client, until the server has said all or is not to be

@@ -80,7 +80,7 @@ impl Proxy {
     ) -> Option<Rewrite> {
         let raw = message.field("result");
         match request.kind {
-            Kind::Capabilities => self.capabilities(text, &Object::parse(raw?)?, asked),
+            Kind::Capabilities => self.capabilities(text, &Object::parse(raw?)?),
             Kind::Tools { is_first: true } if raw.is_none() => {
                 let is_missing = message.object("error")?.get("code") == Some(METHOD_NOT_FOUND);
                 if !is_missing || self.options.inject == Inject::Never {
@@ -122,10 +122,9 @@ impl Proxy {
     }
 
     /// Adds that there are tools.
-    fn capabilities(&self, text: &str, result: &Object<'_>, asked: &mut Asked) -> Option<Rewrite> {
+    fn capabilities(&self, text: &str, result: &Object<'_>) -> Option<Rewrite> {
         let capabilities = result.object("capabilities");
         let has_tools = capabilities.as_ref().is_some_and(|all| all.given("tools").is_some());
-        asked.upstream_has_no_tools = !has_tools;
         if has_tools || self.options.inject == Inject::Never {
             return None;
         }

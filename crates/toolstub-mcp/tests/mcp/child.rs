@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
@@ -10,7 +12,7 @@ use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamCommand};
 use toolstub_session::Config;
 
 use super::wire::call;
-use super::{session_id, store};
+use super::{put, session_id, store};
 
 /// Runs a proxy in front of a script.
 fn run(script: &str) -> (DuplexStream, DuplexStream, JoinHandle<Result<Exit, McpError>>) {
@@ -76,6 +78,114 @@ async fn program_that_does_not_heed_a_signal_is_killed() {
     assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
     let taken = begun.elapsed();
     assert!((Duration::from_secs(3)..Duration::from_secs(12)).contains(&taken), "{taken:?}");
+}
+
+#[tokio::test]
+async fn client_that_reads_slowly_gets_all() {
+    // More than all that holds frames on the way, so that the program waits for the client.
+    let script = "i=0; while read line; do :; done; \
+        while [ $i -lt 200 ]; do i=$((i + 1)); printf '%09000d\\n' $i; done";
+    for is_gone in [false, true] {
+        let (said, input) = tokio::io::duplex(1 << 10);
+        let (output, mut heard) = tokio::io::duplex(1 << 10);
+        let proxy =
+            Proxy::new(store(), session_id("p"), Config::default(), ProxyOptions::default());
+        let arguments = vec!["-c".into(), script.into()];
+        let command = UpstreamCommand { program: "sh".into(), arguments };
+        let running =
+            tokio::spawn(
+                async move { proxy.run_command(&command, input, output, pending()).await },
+            );
+        drop(said);
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        if is_gone {
+            let mut some = vec![0; 20_000];
+            heard.read_exact(&mut some).await.unwrap();
+            drop(heard);
+        } else {
+            let text = all(heard).await;
+            assert_eq!(text.lines().count(), 200);
+            assert!(text.lines().all(|line| line.len() == 9000) && text.ends_with("200\n"));
+        }
+        assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    }
+}
+
+#[tokio::test]
+async fn client_that_goes_is_noticed_while_the_program_does_not_read() {
+    let begun = Instant::now();
+    let (mut said, heard, running) = run("sleep 100 & wait");
+    let frame = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{}\"}}\n", "x".repeat(10_000));
+    for _ in 0..100 {
+        said.write_all(frame.as_bytes()).await.unwrap();
+    }
+    drop((said, heard));
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    let taken = begun.elapsed();
+    assert!((Duration::from_secs(3)..Duration::from_secs(12)).contains(&taken), "{taken:?}");
+}
+
+#[tokio::test]
+async fn program_that_reads_slowly_gets_all() {
+    let script = "n=0; while read line; do n=$((n + ${#line})); [ $((n % 7)) = 0 ] && sleep 0.1; done; echo $n";
+    let (mut said, heard, running) = run(script);
+    for _ in 0..50 {
+        said.write_all(format!("{}\n", "7".repeat(9999)).as_bytes()).await.unwrap();
+    }
+    drop(said);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    assert_eq!(all(heard).await, format!("{}\n", 50 * 9999));
+}
+
+#[tokio::test]
+async fn answers_of_ours_outlive_the_program() {
+    let (mut said, heard, running) = run("read line; exit 0");
+    for id in 0..20 {
+        let frame = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"openviking_tool_result_list"}}}}"#
+        );
+        said.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+    said.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n").await.unwrap();
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(0));
+    assert_eq!(all(heard).await.lines().count(), 20);
+}
+
+#[tokio::test]
+async fn client_that_does_not_read_is_not_listened_to() {
+    let store = store();
+    let reference = put(&store, "p", "x".repeat(30_000)).await;
+    let (mut said, input) = tokio::io::duplex(1 << 16);
+    let (output, heard) = tokio::io::duplex(1 << 16);
+    let proxy = Proxy::new(store, session_id("p"), Config::default(), ProxyOptions::default());
+    let arguments = vec!["-c".into(), "cat >/dev/null".into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    let running =
+        tokio::spawn(async move { proxy.run_command(&command, input, output, pending()).await });
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        for id in 0..600 {
+            let (open, close) = if id % 50 == 0 { ("[", "]") } else { ("", "") };
+            let frame = format!(
+                r#"{open}{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"openviking_tool_result_read","arguments":{{"ref":"{reference}","padding":"{}"}}}}}}{close}"#,
+                "x".repeat(1000)
+            );
+            said.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let taken = count.load(Ordering::Relaxed);
+    assert!((50..300).contains(&taken), "{taken}");
+    let text = all(heard).await;
+    assert_eq!(text.lines().count(), 600);
+    assert!(text.lines().all(|line| line.len() > 15_000));
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with("[{") && line.ends_with("}]")).count(),
+        12
+    );
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
 }
 
 #[tokio::test]

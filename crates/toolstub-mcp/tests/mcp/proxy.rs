@@ -350,10 +350,17 @@ async fn server_without_tools_has_ours() {
     ] {
         let mut wire = wire(ProxyOptions::default());
         assert_eq!(wire.exchange(init, before).await, after);
-        // It is not asked for what it does not have.
-        wire.client.say(LIST).await;
-        let list = wire.client.hear_json().await["result"].to_string();
-        assert_eq!(names(&list), OURS);
+        // It may have what it does not say.
+        assert_eq!(wire.ask(LIST).await, LIST);
+        let missing =
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
+        let listed: Value = serde_json::from_str(&wire.tell(missing).await).unwrap();
+        assert_eq!(names(&listed["result"].to_string()), OURS);
+        assert_eq!(wire.ask(LIST).await, LIST);
+        let theirs = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"silent"}]}}"#;
+        let listed: Value = serde_json::from_str(&wire.tell(theirs).await).unwrap();
+        let all: Vec<_> = ["silent"].into_iter().chain(OURS).collect();
+        assert_eq!(names(&listed["result"].to_string()), all);
     }
     let with_tools = r#"{"capabilities":{"tools":{"listChanged":true}}}"#;
     let mut wire = wire(ProxyOptions::default());

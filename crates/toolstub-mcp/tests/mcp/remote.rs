@@ -1,5 +1,7 @@
 //! A server over HTTP: what is sent to it, and what comes back.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -317,6 +319,82 @@ async fn stream_that_breaks_off_is_taken_up_again() {
     let mut client = Client::new(&server);
     assert!(client.ask(&call("x")).await.contains("[tool result externalized: "));
     assert_eq!(server.seen()[1].header("last-event-id"), Some("7"));
+}
+
+#[tokio::test]
+async fn event_that_breaks_off_is_said_again() {
+    let server = Server::new(|request| match (request.says().as_str(), request.header("last-event-id")) {
+        ("POST tools/call", _) => events(
+            "retry: 1\nid: 6\ndata:\n\nevent: ping\ndata: alive\n\nid: 7\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"re",
+        ),
+        ("GET", Some("6")) => {
+            events("id: 7\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"ok\":1}}\n\n")
+        }
+        _ => accepted(),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    assert_eq!(client.ask(&call("x")).await, r#"{"jsonrpc":"2.0","id":7,"result":{"ok":1}}"#);
+}
+
+#[tokio::test]
+async fn nothing_is_sent_on_to_another_place() {
+    let other = Server::new(|request| json_body("", &result(request, "{}"))).await;
+    let elsewhere = other.url.replace("http://", "http://user:word@") + "?key=secret";
+    for status in ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Moved"] {
+        let headers = format!("location: {elsewhere}\r\n");
+        let server = Server::new(move |_| respond(status, &headers, "")).await;
+        let answer = Client::new(&server).ask(INITIALIZE).await;
+        assert!(answer.contains(&format!("sends on to {},", other.url)), "{answer}");
+        assert!(!answer.contains("word") && !answer.contains("secret"), "{answer}");
+    }
+    assert!(other.seen().is_empty());
+}
+
+#[tokio::test]
+async fn server_may_send_on_to_itself() {
+    let tries = AtomicUsize::new(0);
+    let server = Server::new(move |request| match tries.fetch_add(1, Ordering::Relaxed) {
+        0 => respond("307 Temporary Redirect", "location: /mcp/\r\n", ""),
+        _ => json_body("", &result(request, "{}")),
+    })
+    .await;
+    let answer = Client::new(&server).ask(&call("x")).await;
+    assert_eq!(answer, r#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
+    let sent = &server.seen()[1];
+    assert_eq!(sent.header("authorization"), Some("Bearer t"));
+    assert_eq!((sent.header("referer"), sent.body.as_str()), (None, call("x").as_str()));
+    // Round and round it is not followed.
+    let server = Server::new(|_| respond("308 Moved", "location: /mcp\r\n", "")).await;
+    let answer = Client::new(&server).ask(INITIALIZE).await;
+    assert!(answer.contains("sends on to"), "{answer}");
+    assert_eq!(server.seen().len(), 6);
+}
+
+#[tokio::test]
+async fn many_long_answers_all_arrive() {
+    let server = Server::new(|request| {
+        let text = "a long line\n".repeat(250_000);
+        let long = json!({"content": [{"type": "text", "text": text}]}).to_string();
+        let answer = result(request, &long);
+        if request.body.contains("stream") {
+            return events(&format!("data: {answer}\n\n"));
+        }
+        json_body("", &answer)
+    })
+    .await;
+    let mut client = Client::new(&server);
+    for id in 0..12 {
+        let tool = if id % 2 == 0 { "stream" } else { "whole" };
+        client.say(&call(tool).replace(r#""id":7"#, &format!(r#""id":{id}"#))).await;
+    }
+    let mut ids = BTreeSet::new();
+    for _ in 0..12 {
+        let answer: Value = serde_json::from_str(&client.hear().await).unwrap();
+        assert!(answer["result"].to_string().contains("[tool result externalized: "));
+        ids.insert(answer["id"].as_u64());
+    }
+    assert_eq!(ids.len(), 12);
 }
 
 #[tokio::test]
