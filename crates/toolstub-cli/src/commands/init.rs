@@ -1,8 +1,7 @@
 //! `toolstub init`: has a host run the hook and offer the retrieval tools, by a change of its configuration.
 //!
 //! What a host's files hold beside that stays as it is written. All new contents are made before the first
-//! file is touched, each is put in place whole, and a backup keeps what a file was before anything of ours
-//! was in it.
+//! file is touched, each is put in place whole, and a backup keeps what a file was before it was changed.
 
 mod document;
 mod entry;
@@ -17,7 +16,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use self::file::{backup_of, read, write};
+use self::file::{backup, keep, read, write};
 use self::plan::{Change, plan};
 use super::Outcome;
 use crate::args::{Host, Init};
@@ -105,39 +104,38 @@ struct Step {
     path: PathBuf,
     before: Option<String>,
     after: Option<String>,
-    /// What the backup is to hold; `None` leaves it as it is.
-    backup: Option<String>,
-    /// Whether the backup has no more use.
-    drop_backup: bool,
+    /// Whether what the file was is to be kept.
+    keep: bool,
+    /// The backup that has no more use after.
+    spent: Option<PathBuf>,
 }
 
 impl Step {
     fn new(change: Change, uninstall: bool) -> anyhow::Result<Self> {
         let Change { path, edit } = change;
         let before = read(&path)?;
-        let backup = read(&backup_of(&path))?;
-        if !uninstall {
-            let after = edit.install(before.as_deref())?;
-            // The backup is what the file was before anything of ours was in it.
-            let is_first = before.as_deref().is_some_and(|before| !edit.is_in(before));
-            let keep = is_first && before.as_ref() != Some(&after);
-            let backup = if keep { before.clone() } else { None };
-            return Ok(Self { path, before, after: Some(after), backup, drop_backup: false });
-        }
         let Some(text) = before.as_deref() else {
-            return Ok(Self { path, before: None, after: None, backup: None, drop_backup: false });
+            let after = if uninstall { None } else { Some(edit.install(None)?) };
+            return Ok(Self { path, before, after, keep: false, spent: None });
         };
+        if !uninstall {
+            let after = Some(edit.install(Some(text))?);
+            return Ok(Self { path, before, after, keep: true, spent: None });
+        }
         let gives = |from: Option<&str>| edit.install(from).is_ok_and(|made| made == text);
-        let is_in = edit.is_in(text);
-        let (after, drop_backup) = match backup {
+        if edit.is_in(text) {
             // Nothing was changed since: what was there comes back to the letter.
-            Some(backup) if is_in && !edit.is_in(&backup) && gives(Some(&backup)) => {
-                (Some(backup), true)
+            let was = backup(&path, |was| !edit.is_in(was) && gives(Some(was)));
+            if let Some((spent, was)) = was {
+                let spent = Some(spent);
+                return Ok(Self { path, before, after: Some(was), keep: false, spent });
             }
-            _ if is_in && gives(None) => (None, false),
-            _ => (edit.uninstall(text)?, false),
-        };
-        Ok(Self { path, before, after, backup: None, drop_backup })
+            if gives(None) {
+                return Ok(Self { path, before, after: None, keep: false, spent: None });
+            }
+        }
+        let after = edit.uninstall(text)?;
+        Ok(Self { path, before, after, keep: true, spent: None })
     }
 
     fn action(&self) -> Action {
@@ -153,15 +151,15 @@ impl Step {
         if self.action() == Action::Unchanged {
             return Ok(());
         }
-        if let Some(backup) = &self.backup {
-            write(&backup_of(&self.path), backup, Some(&self.path))?;
+        if let Some(before) = self.before.as_deref().filter(|_| self.keep) {
+            keep(&self.path, before)?;
         }
         match &self.after {
-            Some(after) => write(&self.path, after, None)?,
+            Some(after) => write(&self.path, after)?,
             None => std::fs::remove_file(&self.path)?,
         }
-        if self.drop_backup {
-            std::fs::remove_file(backup_of(&self.path))?;
+        if let Some(spent) = &self.spent {
+            std::fs::remove_file(spent)?;
         }
         Ok(())
     }

@@ -344,3 +344,65 @@ fn links_are_followed_and_permissions_stay() {
     symlink("nowhere", home.path().join(".claude.json")).unwrap();
     fails(&home.run(&["--json", "init", "claude"]), 2, "INVALID_ARGUMENT", "leads nowhere");
 }
+
+#[test]
+fn no_backup_takes_the_place_of_a_file() {
+    let home = Home::new();
+    let path = file(&home, ".claude/settings.json", "{\"model\": \"opus\"}");
+    let theirs = file(&home, ".claude/settings.json.bak", "of another tool");
+    let ours = home.path().join(".claude/settings.json.bak.1");
+    exits(&home.run(&["init", "claude"]), 0);
+    assert_eq!(text(&theirs), "of another tool");
+    assert_eq!(text(&ours), "{\"model\": \"opus\"}");
+    // What is changed once more is kept too.
+    let made = text(&path);
+    exits(&home.run(&["init", "claude", "--threshold", "9000"]), 0);
+    assert_eq!(text(&home.path().join(".claude/settings.json.bak.2")), made);
+    exits(&home.run(&["init", "claude", "--uninstall", "--threshold", "9000"]), 0);
+    assert_eq!(text(&path), "{\"model\": \"opus\"}");
+    assert_eq!(text(&theirs), "of another tool");
+    assert!(!ours.exists());
+}
+
+#[test]
+fn what_is_taken_out_of_a_changed_file_is_kept() {
+    let home = Home::new();
+    exits(&home.run(&["init", "claude"]), 0);
+    let path = home.path().join(".claude/settings.json");
+    let changed = text(&path).replacen('{', "{\"model\": \"opus\",", 1);
+    fs::write(&path, &changed).unwrap();
+    exits(&home.run(&["init", "claude", "--uninstall"]), 0);
+    assert!(!text(&path).contains("toolstub"));
+    assert_eq!(text(&home.path().join(".claude/settings.json.bak")), changed);
+}
+
+#[test]
+#[cfg(unix)]
+fn no_backup_is_written_through_a_link() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let home = Home::new();
+    let global = file(&home, ".claude/settings.json", "{\"mine\": true}");
+    let path = file(&home, "project/.claude/settings.json", "{\"theirs\": true}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let link = home.path().join("project/.claude/settings.json.bak");
+    symlink(&global, &link).unwrap();
+    let nowhere = home.path().join("project/.claude/settings.json.bak.1");
+    symlink(home.path().join("made"), &nowhere).unwrap();
+    for args in
+        [&["init", "claude", "--project"][..], &["init", "claude", "--project", "--uninstall"]]
+    {
+        let project = home.path().join("project");
+        exits(&home.command(args).current_dir(project).output().unwrap(), 0);
+        assert_eq!(text(&global), "{\"mine\": true}");
+        assert!(!home.path().join("made").exists());
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let kept = home.path().join("project/.claude/settings.json.bak.2");
+        assert_eq!(kept.exists(), args.len() == 3);
+        if kept.exists() {
+            assert_eq!(text(&kept), "{\"theirs\": true}");
+            assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+    assert_eq!(text(&path), "{\"theirs\": true}");
+}
