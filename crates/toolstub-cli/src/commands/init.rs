@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use self::file::{backup, keep, read, write};
+use self::file::{backup, keep, read, stays_inside, write};
 use self::plan::{Change, plan};
 use super::Outcome;
 use crate::args::{Host, Init};
@@ -112,7 +112,10 @@ struct Step {
 
 impl Step {
     fn new(change: Change, uninstall: bool) -> anyhow::Result<Self> {
-        let Change { path, edit } = change;
+        let Change { path, edit, within } = change;
+        if let Some(project) = within {
+            stays_inside(&project, &path)?;
+        }
         let before = read(&path)?;
         let Some(text) = before.as_deref() else {
             let after = if uninstall { None } else { Some(edit.install(None)?) };

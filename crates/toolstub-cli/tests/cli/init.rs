@@ -406,3 +406,44 @@ fn no_backup_is_written_through_a_link() {
     }
     assert_eq!(text(&path), "{\"theirs\": true}");
 }
+
+#[test]
+#[cfg(unix)]
+fn a_project_has_nothing_changed_outside_of_it() {
+    use std::os::unix::fs::symlink;
+
+    for (host, _, path) in FILES {
+        // The file, and each folder that it is in.
+        for (depth, _) in path.match_indices('/').chain([(path.len(), "")]) {
+            let (link, rest) = path.split_at(depth);
+            for content in [Some("{}"), None] {
+                let home = Home::new();
+                let project = home.path().join("project");
+                fs::create_dir_all(project.join(link).parent().unwrap()).unwrap();
+                let target = home.path().join("outside");
+                let outside = home.path().join(format!("outside{rest}"));
+                fs::create_dir_all(outside.parent().unwrap()).unwrap();
+                if let Some(content) = content {
+                    fs::write(&outside, content).unwrap();
+                }
+                symlink(&target, project.join(link)).unwrap();
+                for more in ["--show", "--uninstall", "--json"] {
+                    let args = ["init", host, "--project", more, "--json"];
+                    let args = &args[..if more == "--json" { 4 } else { 5 }];
+                    let output = home.command(args).current_dir(&project).output().unwrap();
+                    let words = if target.exists() { "leads out of" } else { "leads nowhere" };
+                    fails(&output, 2, "INVALID_ARGUMENT", words);
+                }
+                assert_eq!(fs::read_to_string(&outside).ok().as_deref(), content, "{path}");
+            }
+        }
+    }
+    // Where a link stays within the project, it is followed.
+    let home = Home::new();
+    let real = file(&home, "project/shared/settings.json", "{\"a\": 1}");
+    let project = home.path().join("project");
+    symlink("shared", project.join(".claude")).unwrap();
+    let output = home.command(&["init", "claude", "--project"]).current_dir(&project).output();
+    exits(&output.unwrap(), 0);
+    assert!(text(&real).contains("hook claude"));
+}

@@ -30,6 +30,21 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     String::from_utf8(bytes).map(Some).context("it is not UTF-8")
 }
 
+/// Refuses a file of a project that is elsewhere: the project's makers say where its links lead, and what is
+/// there is not theirs to have changed.
+pub(super) fn stays_inside(project: &Path, path: &Path) -> anyhow::Result<()> {
+    let real = fs::canonicalize(project)?;
+    let folders = path.ancestors().take_while(|folder| *folder != project);
+    for at in folders.filter(|at| at.is_symlink()) {
+        let led = fs::canonicalize(at)
+            .with_context(|| format!("{} is a link that leads nowhere", at.display()))?;
+        if !led.starts_with(&real) {
+            return Err(anyhow!("{} is a link that leads out of the project", at.display()));
+        }
+    }
+    Ok(())
+}
+
 /// The names that a file's backups have, in the order in which they are given.
 fn backups(path: &Path) -> impl DoubleEndedIterator<Item = PathBuf> {
     (0..MOST_BACKUPS).map(move |number| {

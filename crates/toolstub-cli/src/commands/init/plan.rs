@@ -19,6 +19,8 @@ use crate::failure::Failure;
 pub(super) struct Change {
     pub(super) path: PathBuf,
     pub(super) edit: Edit,
+    /// The folder that the file has to be in.
+    pub(super) within: Option<PathBuf>,
 }
 
 /// How the program is called.
@@ -111,7 +113,9 @@ pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failur
             ]
         }
     };
-    Ok(changes.into_iter().map(|(path, edit)| Change { path, edit }).collect())
+    let within = folder.project;
+    let change = |(path, edit)| Change { path, edit, within: within.clone() };
+    Ok(changes.into_iter().map(change).collect())
 }
 
 fn host_name(host: Host) -> &'static str {
@@ -130,6 +134,8 @@ struct Folder {
     hooks: PathBuf,
     /// The file that names MCP servers.
     servers: PathBuf,
+    /// The folder of the project whose files these are.
+    project: Option<PathBuf>,
 }
 
 impl Folder {
@@ -143,20 +149,20 @@ impl Folder {
         };
         let dot = |name: &str, servers: &str| {
             let hooks = home.join(name);
-            Self { servers: hooks.join(servers), hooks }
+            (hooks.join(servers), hooks)
         };
-        Ok(match host {
+        let (servers, hooks) = match host {
             Host::Claude => {
                 let folder = variable("CLAUDE_CONFIG_DIR");
                 let servers = if project { ".mcp.json" } else { ".claude.json" };
-                Self {
-                    servers: folder.as_ref().unwrap_or(&home).join(servers),
-                    hooks: folder.unwrap_or_else(|| home.join(".claude")),
-                }
+                (
+                    folder.as_ref().unwrap_or(&home).join(servers),
+                    folder.unwrap_or_else(|| home.join(".claude")),
+                )
             }
             Host::Codex => {
                 let hooks = variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
-                Self { servers: hooks.join("config.toml"), hooks }
+                (hooks.join("config.toml"), hooks)
             }
             Host::Gemini => dot(".gemini", "settings.json"),
             Host::Cursor => dot(".cursor", "mcp.json"),
@@ -168,9 +174,10 @@ impl Folder {
                 let plain = folder.join("opencode.json");
                 let servers = if commented.exists() && !plain.exists() { commented } else { plain };
                 let hooks = if project { home.join(".opencode") } else { config.clone() };
-                Self { hooks, servers }
+                (servers, hooks)
             }
-        })
+        };
+        Ok(Self { hooks, servers, project: project.then_some(home) })
     }
 }
 
