@@ -7,6 +7,7 @@ mod document;
 mod entry;
 mod file;
 mod json;
+mod own;
 mod plan;
 mod toml;
 
@@ -59,6 +60,9 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
     let mut files = Vec::new();
     for step in steps {
         let action = step.action();
+        for other in &step.others {
+            output::remark(&format!("{}: {other}; it stays as it is", step.path.display()));
+        }
         if !args.show {
             step.carry_out()
                 .with_context(|| format!("cannot change {}", step.path.display()))
@@ -108,6 +112,8 @@ struct Step {
     keep: bool,
     /// The backup that has no more use after.
     spent: Option<PathBuf>,
+    /// What could be taken for ours, and is not.
+    others: Vec<String>,
 }
 
 impl Step {
@@ -119,11 +125,12 @@ impl Step {
         let before = read(&path)?;
         let Some(text) = before.as_deref() else {
             let after = if uninstall { None } else { Some(edit.install(None)?) };
-            return Ok(Self { path, before, after, keep: false, spent: None });
+            return Ok(Self { path, before, after, keep: false, spent: None, others: Vec::new() });
         };
+        let others = edit.others(text);
         if !uninstall {
             let after = Some(edit.install(Some(text))?);
-            return Ok(Self { path, before, after, keep: true, spent: None });
+            return Ok(Self { path, before, after, keep: true, spent: None, others });
         }
         let gives = |from: Option<&str>| edit.install(from).is_ok_and(|made| made == text);
         if edit.is_in(text) {
@@ -131,14 +138,14 @@ impl Step {
             let was = backup(&path, |was| !edit.is_in(was) && gives(Some(was)));
             if let Some((spent, was)) = was {
                 let spent = Some(spent);
-                return Ok(Self { path, before, after: Some(was), keep: false, spent });
+                return Ok(Self { path, before, after: Some(was), keep: false, spent, others });
             }
             if gives(None) {
-                return Ok(Self { path, before, after: None, keep: false, spent: None });
+                return Ok(Self { path, before, after: None, keep: false, spent: None, others });
             }
         }
         let after = edit.uninstall(text)?;
-        Ok(Self { path, before, after, keep: true, spent: None })
+        Ok(Self { path, before, after, keep: true, spent: None, others })
     }
 
     fn action(&self) -> Action {

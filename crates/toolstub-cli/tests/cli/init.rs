@@ -447,3 +447,91 @@ fn a_project_has_nothing_changed_outside_of_it() {
     exits(&output.unwrap(), 0);
     assert!(text(&real).contains("hook claude"));
 }
+
+#[test]
+fn what_is_not_ours_stays() {
+    let proxy =
+        r#"{"command": "toolstub", "args": ["proxy", "--", "npx", "server"], "env": {"KEY": "k"}}"#;
+    for (path, host, text_of_it) in [
+        (".claude.json", "claude", format!("{{\"mcpServers\": {{\"toolstub\": {proxy}}}}}")),
+        (".cursor/mcp.json", "cursor", format!("{{\"mcpServers\": {{\"toolstub\": {proxy}}}}}")),
+        (
+            ".gemini/settings.json",
+            "gemini",
+            format!("{{\"mcpServers\": {{\"toolstub\": {proxy}}}}}"),
+        ),
+        (
+            ".config/opencode/opencode.json",
+            "opencode",
+            r#"{"mcp": {"toolstub": {"command": ["toolstub", "proxy", "--", "npx"]}}}"#.to_owned(),
+        ),
+        (
+            ".codex/config.toml",
+            "codex",
+            "[mcp_servers.toolstub]\ncommand = \"toolstub\"\nargs = [\"proxy\", \"--\", \"npx\"]\n"
+                .to_owned(),
+        ),
+    ] {
+        let home = Home::new();
+        let path = file(&home, path, &text_of_it);
+        let words = "toolstub` in it is another server; give that another name first";
+        fails(&home.run(&["--json", "init", host]), 2, "INVALID_ARGUMENT", words);
+        assert_eq!(text(&path), text_of_it);
+        let output = home.run(&["init", host, "--uninstall"]);
+        exits(&output, 0);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("toolstub` is not ours; it stays as it is"), "{told}");
+        assert_eq!(text(&path), text_of_it);
+    }
+}
+
+#[test]
+fn a_hook_that_does_more_than_ours_stays() {
+    let home = Home::new();
+    let theirs = r#"{"hooks":{"PostToolUse":[{"matcher":"x","hooks":[{"type":"command","command":"cd /src/toolstub && ./my hook claude --log"},{"type":"command","command":"keep"}]}]}}"#;
+    let path = file(&home, ".claude/settings.json", theirs);
+    for _ in 0..2 {
+        let output = home.run(&["init", "claude"]);
+        exits(&output, 0);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            told.contains("`cd /src/toolstub && ./my hook claude --log` is not ours"),
+            "{told}"
+        );
+        let made: Value = serde_json::from_str(&text(&path)).unwrap();
+        assert_eq!(made["hooks"]["PostToolUse"].as_array().unwrap().len(), 2, "{made}");
+    }
+    exits(&home.run(&["init", "claude", "--uninstall"]), 0);
+    assert_eq!(text(&path), theirs);
+}
+
+#[test]
+fn a_program_of_another_name_finds_what_it_wrote() {
+    for name in ["ts", "toolstub-1.2.0", "my tool"] {
+        for (host, files) in hosts() {
+            let home = Home::new();
+            let program = home.path().join("bin").join(name);
+            fs::create_dir(program.parent().unwrap()).unwrap();
+            let built = env!("CARGO_BIN_EXE_toolstub");
+            if fs::hard_link(built, &program).is_err() {
+                fs::copy(built, &program).unwrap();
+            }
+            let run = |args: &[&str]| {
+                let mut command = std::process::Command::new(&program);
+                command.args(args).current_dir(home.path()).env_clear().env("HOME", home.path());
+                let output = command.output().unwrap();
+                exits(&output, 0);
+                String::from_utf8(output.stdout).unwrap()
+            };
+            run(&["init", host]);
+            let told = run(&["init", host]);
+            assert!(told.lines().all(|line| line.starts_with("unchanged ")), "{name}: {told}");
+            run(&["init", host, "--threshold", "9000"]);
+            run(&["init", host, "--uninstall"]);
+            for path in files {
+                let left = fs::read_to_string(home.path().join(path)).unwrap_or_default();
+                assert!(!left.contains(name), "{name}: {path}: {left}");
+            }
+        }
+    }
+}

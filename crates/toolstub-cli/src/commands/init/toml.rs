@@ -3,14 +3,15 @@
 use anyhow::{Context as _, anyhow, bail};
 use toml::{Table, Value};
 
-use super::entry::{NAME, is_program};
+use super::entry::NAME;
+use super::own::Own;
 
 const SERVERS: &str = "mcp_servers";
 
 /// The command of the server.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
-    pub(super) program: String,
+    pub(super) own: Own,
     pub(super) arguments: Vec<String>,
 }
 
@@ -20,10 +21,10 @@ impl Server {
         let server = self.table();
         match before.get(SERVERS).and_then(|servers| servers.get(NAME)) {
             Some(there) if *there == Value::Table(server.clone()) => return Ok(text.to_owned()),
-            Some(there) if !is_ours(there) => {
+            Some(there) if !self.is_ours(there) => {
                 bail!("`{SERVERS}.{NAME}` in it is another server; give that another name first")
             }
-            Some(_) => return self.install(&Self::uninstall(text)?),
+            Some(_) => return self.install(&self.uninstall(text)?),
             None => {}
         }
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -34,7 +35,7 @@ impl Server {
             }
             after.push_str(line_end);
         }
-        let command = Value::from(self.program.as_str());
+        let command = Value::from(self.own.path.as_str());
         let arguments = Value::from(self.arguments.clone());
         for line in [
             format!("[{SERVERS}.{NAME}]"),
@@ -57,9 +58,9 @@ impl Server {
         Ok(after)
     }
 
-    pub(super) fn uninstall(text: &str) -> anyhow::Result<String> {
+    pub(super) fn uninstall(&self, text: &str) -> anyhow::Result<String> {
         let mut expected = parse(text)?;
-        if !is_in(text) {
+        if !self.is_in(text) {
             return Ok(text.to_owned());
         }
         if let Some(Value::Table(servers)) = expected.get_mut(SERVERS) {
@@ -102,23 +103,36 @@ impl Server {
         Ok(after)
     }
 
+    /// Whether there is a server of ours in a text.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        server(text).is_some_and(|server| self.is_ours(&server))
+    }
+
+    /// What a server of this name that is not ours is called.
+    pub(super) fn other(&self, text: &str) -> Option<String> {
+        let other = server(text).filter(|server| !self.is_ours(server));
+        other.map(|_| format!("the server `{SERVERS}.{NAME}` is not ours"))
+    }
+
+    fn is_ours(&self, server: &Value) -> bool {
+        let arguments = server.get("args").and_then(Value::as_array);
+        let words = server.get("command").into_iter().chain(arguments.into_iter().flatten());
+        // What is no text is no word that we write.
+        let words: Vec<String> =
+            words.map(|word| word.as_str().unwrap_or_default().to_owned()).collect();
+        self.own.is_server(&words)
+    }
+
     fn table(&self) -> Table {
         let mut table = Table::new();
-        table.insert("command".to_owned(), Value::from(self.program.as_str()));
+        table.insert("command".to_owned(), Value::from(self.own.path.as_str()));
         table.insert("args".to_owned(), Value::from(self.arguments.clone()));
         table
     }
 }
 
-/// Whether there is a server of ours in a text.
-pub(super) fn is_in(text: &str) -> bool {
-    parse(text).is_ok_and(|table| {
-        table.get(SERVERS).and_then(|servers| servers.get(NAME)).is_some_and(is_ours)
-    })
-}
-
-fn is_ours(server: &Value) -> bool {
-    server.get("command").and_then(Value::as_str).is_some_and(is_program)
+fn server(text: &str) -> Option<Value> {
+    parse(text).ok()?.get_mut(SERVERS)?.as_table_mut()?.remove(NAME)
 }
 
 fn parse(text: &str) -> anyhow::Result<Table> {
