@@ -535,3 +535,33 @@ fn a_program_of_another_name_finds_what_it_wrote() {
         }
     }
 }
+
+#[test]
+fn comments_beside_our_table_stay() {
+    let home = Home::new();
+    let path = file(&home, ".codex/config.toml", "# mine\nmodel = \"o4\"\n");
+    exits(&home.run(&["init", "codex"]), 0);
+    let later = "\n# about the other server\n# in two lines\n[mcp_servers.fs]\ncommand = \"fs\"\n";
+    fs::write(&path, text(&path) + later).unwrap();
+    exits(&home.run(&["init", "codex", "--store", "kept"]), 0);
+    let made = text(&path);
+    assert!(made.contains(later) && made.contains("/kept\", \"mcp\"]"), "{made}");
+    exits(&home.run(&["init", "codex", "--uninstall"]), 0);
+    assert_eq!(text(&path), format!("# mine\nmodel = \"o4\"\n{later}"));
+}
+
+#[test]
+fn what_was_added_to_our_server_stays() {
+    let home = Home::new();
+    exits(&home.run(&["init", "claude"]), 0);
+    let path = home.path().join(".claude.json");
+    let mut servers: Value = serde_json::from_str(&text(&path)).unwrap();
+    servers["mcpServers"]["toolstub"]["env"] = serde_json::json!({"KEY": "k"});
+    fs::write(&path, servers.to_string()).unwrap();
+    exits(&home.run(&["init", "claude"]), 0);
+    assert_eq!(text(&path), servers.to_string());
+    exits(&home.run(&["init", "claude", "--store", "kept"]), 0);
+    let made: Value = serde_json::from_str(&text(&path)).unwrap();
+    assert_eq!(made["mcpServers"]["toolstub"]["env"]["KEY"], "k");
+    assert_eq!(made["mcpServers"]["toolstub"]["args"][0], "--store");
+}

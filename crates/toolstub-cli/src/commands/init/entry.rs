@@ -224,13 +224,21 @@ impl Entry {
     }
 }
 
-/// The document with another value in a place, unless it says the same already.
+/// The document with another value in a place, unless it says the same already. Members that are not ours
+/// stay.
 fn put(document: &Document<'_>, span: Range<usize>, value: &Value) -> anyhow::Result<String> {
     let text = document.text;
-    if serde_json::from_str::<Value>(&text[span.clone()]).is_ok_and(|there| there == *value) {
+    let there = serde_json::from_str::<Value>(&text[span.clone()]).unwrap_or_default();
+    let mut wanted = value.clone();
+    if let (Value::Object(wanted), Value::Object(there)) = (&mut wanted, &there) {
+        for (name, value) in there {
+            wanted.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    if there == wanted {
         return Ok(text.to_owned());
     }
-    json::replace(text, span, value)
+    json::replace(text, span, &wanted)
 }
 
 /// Whether a hook runs this program.
