@@ -45,9 +45,7 @@ pub(super) fn take<'a>(fields: &Object<'a>, tool: &str) -> Result<Option<Taken<'
 pub(super) fn answer(taken: &Taken<'_>, stubs: &[Option<&Replacement>]) -> Option<String> {
     let mut patches = taken.patches(stubs);
     if let Some(response) = Object::parse(&taken.body) {
-        for name in PERSISTED {
-            patches.remove(&response, name);
-        }
+        patches.remove_all(&response, &PERSISTED);
     }
     let output = patches.apply()?;
     Some(format!(
