@@ -12,7 +12,7 @@ mod plan;
 mod toml;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -57,17 +57,17 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
             .map_err(Failure::input)?;
         steps.push(step);
     }
-    let mut files = Vec::new();
-    for step in steps {
-        let action = step.action();
+    for step in &steps {
         for other in &step.others {
             output::remark(&format!("{}: {other}; it stays as it is", step.path.display()));
         }
-        if !args.show {
-            step.carry_out()
-                .with_context(|| format!("cannot change {}", step.path.display()))
-                .map_err(Failure::storage)?;
-        }
+    }
+    if !args.show {
+        carry_out(&steps)?;
+    }
+    let mut files = Vec::new();
+    for step in steps {
+        let action = step.action();
         let shown = if args.show { step.after } else { None };
         files.push(Done { path: step.path, action, content: shown });
     }
@@ -79,6 +79,28 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
         );
     }
     Ok(Outcome::Done)
+}
+
+/// Makes all changes or none: a hook without its server leaves stubs that nobody can read.
+fn carry_out(steps: &[Step]) -> Result<(), Failure> {
+    for (done, step) in steps.iter().enumerate() {
+        let Err(error) = step.carry_out() else { continue };
+        for step in &steps[..done] {
+            if let Err(error) = step.undo() {
+                output::remark(&format!("{} stays changed: {error:#}", step.path.display()));
+            }
+        }
+        let error = error.context(format!("cannot change {}", step.path.display()));
+        return Err(Failure::storage(error));
+    }
+    for step in steps {
+        if let Some(spent) = &step.spent
+            && let Err(error) = std::fs::remove_file(spent)
+        {
+            output::remark(&format!("{} stays: {error}", spent.display()));
+        }
+    }
+    Ok(())
 }
 
 fn tell(files: &[Done], json: bool) -> Result<(), Failure> {
@@ -164,13 +186,20 @@ impl Step {
         if let Some(before) = self.before.as_deref().filter(|_| self.keep) {
             keep(&self.path, before)?;
         }
-        match &self.after {
-            Some(after) => write(&self.path, after)?,
-            None => std::fs::remove_file(&self.path)?,
+        put(&self.path, self.after.as_deref())
+    }
+
+    fn undo(&self) -> anyhow::Result<()> {
+        if self.action() == Action::Unchanged {
+            return Ok(());
         }
-        if let Some(spent) = &self.spent {
-            std::fs::remove_file(spent)?;
-        }
-        Ok(())
+        put(&self.path, self.before.as_deref())
+    }
+}
+
+fn put(path: &Path, text: Option<&str>) -> anyhow::Result<()> {
+    match text {
+        Some(text) => write(path, text),
+        None => Ok(std::fs::remove_file(path)?),
     }
 }

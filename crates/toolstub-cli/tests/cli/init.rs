@@ -565,3 +565,24 @@ fn what_was_added_to_our_server_stays() {
     assert_eq!(made["mcpServers"]["toolstub"]["env"]["KEY"], "k");
     assert_eq!(made["mcpServers"]["toolstub"]["args"][0], "--store");
 }
+
+#[test]
+fn where_one_file_cannot_be_changed_none_is() {
+    for settings in [None, Some("{\"a\": 1}")] {
+        let home = Home::new();
+        if let Some(settings) = settings {
+            file(&home, ".claude/settings.json", settings);
+        }
+        let servers = file(&home, ".claude.json", "{\"b\": 2}");
+        // There is no name left for a backup.
+        file(&home, ".claude.json.bak", "");
+        for number in 1..100 {
+            file(&home, &format!(".claude.json.bak.{number}"), "");
+        }
+        let output = home.run(&["--json", "init", "claude"]);
+        fails(&output, 3, "INTERNAL", "it has 100 backups; remove some");
+        let left = fs::read_to_string(home.path().join(".claude/settings.json")).ok();
+        assert_eq!(left.as_deref(), settings);
+        assert_eq!(text(&servers), "{\"b\": 2}");
+    }
+}
