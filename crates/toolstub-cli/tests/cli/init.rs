@@ -344,3 +344,245 @@ fn links_are_followed_and_permissions_stay() {
     symlink("nowhere", home.path().join(".claude.json")).unwrap();
     fails(&home.run(&["--json", "init", "claude"]), 2, "INVALID_ARGUMENT", "leads nowhere");
 }
+
+#[test]
+fn no_backup_takes_the_place_of_a_file() {
+    let home = Home::new();
+    let path = file(&home, ".claude/settings.json", "{\"model\": \"opus\"}");
+    let theirs = file(&home, ".claude/settings.json.bak", "of another tool");
+    let ours = home.path().join(".claude/settings.json.bak.1");
+    exits(&home.run(&["init", "claude"]), 0);
+    assert_eq!(text(&theirs), "of another tool");
+    assert_eq!(text(&ours), "{\"model\": \"opus\"}");
+    // What is changed once more is kept too.
+    let made = text(&path);
+    exits(&home.run(&["init", "claude", "--threshold", "9000"]), 0);
+    assert_eq!(text(&home.path().join(".claude/settings.json.bak.2")), made);
+    exits(&home.run(&["init", "claude", "--uninstall", "--threshold", "9000"]), 0);
+    assert_eq!(text(&path), "{\"model\": \"opus\"}");
+    assert_eq!(text(&theirs), "of another tool");
+    assert!(!ours.exists());
+}
+
+#[test]
+fn what_is_taken_out_of_a_changed_file_is_kept() {
+    let home = Home::new();
+    exits(&home.run(&["init", "claude"]), 0);
+    let path = home.path().join(".claude/settings.json");
+    let changed = text(&path).replacen('{', "{\"model\": \"opus\",", 1);
+    fs::write(&path, &changed).unwrap();
+    exits(&home.run(&["init", "claude", "--uninstall"]), 0);
+    assert!(!text(&path).contains("toolstub"));
+    assert_eq!(text(&home.path().join(".claude/settings.json.bak")), changed);
+}
+
+#[test]
+#[cfg(unix)]
+fn no_backup_is_written_through_a_link() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let home = Home::new();
+    let global = file(&home, ".claude/settings.json", "{\"mine\": true}");
+    let path = file(&home, "project/.claude/settings.json", "{\"theirs\": true}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let link = home.path().join("project/.claude/settings.json.bak");
+    symlink(&global, &link).unwrap();
+    let nowhere = home.path().join("project/.claude/settings.json.bak.1");
+    symlink(home.path().join("made"), &nowhere).unwrap();
+    for args in
+        [&["init", "claude", "--project"][..], &["init", "claude", "--project", "--uninstall"]]
+    {
+        let project = home.path().join("project");
+        exits(&home.command(args).current_dir(project).output().unwrap(), 0);
+        assert_eq!(text(&global), "{\"mine\": true}");
+        assert!(!home.path().join("made").exists());
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let kept = home.path().join("project/.claude/settings.json.bak.2");
+        assert_eq!(kept.exists(), args.len() == 3);
+        if kept.exists() {
+            assert_eq!(text(&kept), "{\"theirs\": true}");
+            assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+    assert_eq!(text(&path), "{\"theirs\": true}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_project_has_nothing_changed_outside_of_it() {
+    use std::os::unix::fs::symlink;
+
+    for (host, _, path) in FILES {
+        // The file, and each folder that it is in.
+        for (depth, _) in path.match_indices('/').chain([(path.len(), "")]) {
+            let (link, rest) = path.split_at(depth);
+            for content in [Some("{}"), None] {
+                let home = Home::new();
+                let project = home.path().join("project");
+                fs::create_dir_all(project.join(link).parent().unwrap()).unwrap();
+                let target = home.path().join("outside");
+                let outside = home.path().join(format!("outside{rest}"));
+                fs::create_dir_all(outside.parent().unwrap()).unwrap();
+                if let Some(content) = content {
+                    fs::write(&outside, content).unwrap();
+                }
+                symlink(&target, project.join(link)).unwrap();
+                for more in ["--show", "--uninstall", "--json"] {
+                    let args = ["init", host, "--project", more, "--json"];
+                    let args = &args[..if more == "--json" { 4 } else { 5 }];
+                    let output = home.command(args).current_dir(&project).output().unwrap();
+                    let words = if target.exists() { "leads out of" } else { "leads nowhere" };
+                    fails(&output, 2, "INVALID_ARGUMENT", words);
+                }
+                assert_eq!(fs::read_to_string(&outside).ok().as_deref(), content, "{path}");
+            }
+        }
+    }
+    // Where a link stays within the project, it is followed.
+    let home = Home::new();
+    let real = file(&home, "project/shared/settings.json", "{\"a\": 1}");
+    let project = home.path().join("project");
+    symlink("shared", project.join(".claude")).unwrap();
+    let output = home.command(&["init", "claude", "--project"]).current_dir(&project).output();
+    exits(&output.unwrap(), 0);
+    assert!(text(&real).contains("hook claude"));
+}
+
+#[test]
+fn what_is_not_ours_stays() {
+    let proxy =
+        r#"{"command": "toolstub", "args": ["proxy", "--", "npx", "server"], "env": {"KEY": "k"}}"#;
+    for (path, host, text_of_it) in [
+        (".claude.json", "claude", format!("{{\"mcpServers\": {{\"toolstub\": {proxy}}}}}")),
+        (".cursor/mcp.json", "cursor", format!("{{\"mcpServers\": {{\"toolstub\": {proxy}}}}}")),
+        (
+            ".gemini/settings.json",
+            "gemini",
+            format!("{{\"mcpServers\": {{\"toolstub\": {proxy}}}}}"),
+        ),
+        (
+            ".config/opencode/opencode.json",
+            "opencode",
+            r#"{"mcp": {"toolstub": {"command": ["toolstub", "proxy", "--", "npx"]}}}"#.to_owned(),
+        ),
+        (
+            ".codex/config.toml",
+            "codex",
+            "[mcp_servers.toolstub]\ncommand = \"toolstub\"\nargs = [\"proxy\", \"--\", \"npx\"]\n"
+                .to_owned(),
+        ),
+    ] {
+        let home = Home::new();
+        let path = file(&home, path, &text_of_it);
+        let words = "toolstub` in it is another server; give that another name first";
+        fails(&home.run(&["--json", "init", host]), 2, "INVALID_ARGUMENT", words);
+        assert_eq!(text(&path), text_of_it);
+        let output = home.run(&["init", host, "--uninstall"]);
+        exits(&output, 0);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("toolstub` is not ours; it stays as it is"), "{told}");
+        assert_eq!(text(&path), text_of_it);
+    }
+}
+
+#[test]
+fn a_hook_that_does_more_than_ours_stays() {
+    let home = Home::new();
+    let theirs = r#"{"hooks":{"PostToolUse":[{"matcher":"x","hooks":[{"type":"command","command":"cd /src/toolstub && ./my hook claude --log"},{"type":"command","command":"keep"}]}]}}"#;
+    let path = file(&home, ".claude/settings.json", theirs);
+    for _ in 0..2 {
+        let output = home.run(&["init", "claude"]);
+        exits(&output, 0);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            told.contains("`cd /src/toolstub && ./my hook claude --log` is not ours"),
+            "{told}"
+        );
+        let made: Value = serde_json::from_str(&text(&path)).unwrap();
+        assert_eq!(made["hooks"]["PostToolUse"].as_array().unwrap().len(), 2, "{made}");
+    }
+    exits(&home.run(&["init", "claude", "--uninstall"]), 0);
+    assert_eq!(text(&path), theirs);
+}
+
+#[test]
+fn a_program_of_another_name_finds_what_it_wrote() {
+    for name in ["ts", "toolstub-1.2.0", "my tool"] {
+        for (host, files) in hosts() {
+            let home = Home::new();
+            let program = home.path().join("bin").join(name);
+            fs::create_dir(program.parent().unwrap()).unwrap();
+            let built = env!("CARGO_BIN_EXE_toolstub");
+            if fs::hard_link(built, &program).is_err() {
+                fs::copy(built, &program).unwrap();
+            }
+            let run = |args: &[&str]| {
+                let mut command = std::process::Command::new(&program);
+                command.args(args).current_dir(home.path()).env_clear().env("HOME", home.path());
+                let output = command.output().unwrap();
+                exits(&output, 0);
+                String::from_utf8(output.stdout).unwrap()
+            };
+            run(&["init", host]);
+            let told = run(&["init", host]);
+            assert!(told.lines().all(|line| line.starts_with("unchanged ")), "{name}: {told}");
+            run(&["init", host, "--threshold", "9000"]);
+            run(&["init", host, "--uninstall"]);
+            for path in files {
+                let left = fs::read_to_string(home.path().join(path)).unwrap_or_default();
+                assert!(!left.contains(name), "{name}: {path}: {left}");
+            }
+        }
+    }
+}
+
+#[test]
+fn comments_beside_our_table_stay() {
+    let home = Home::new();
+    let path = file(&home, ".codex/config.toml", "# mine\nmodel = \"o4\"\n");
+    exits(&home.run(&["init", "codex"]), 0);
+    let later = "\n# about the other server\n# in two lines\n[mcp_servers.fs]\ncommand = \"fs\"\n";
+    fs::write(&path, text(&path) + later).unwrap();
+    exits(&home.run(&["init", "codex", "--store", "kept"]), 0);
+    let made = text(&path);
+    assert!(made.contains(later) && made.contains("/kept\", \"mcp\"]"), "{made}");
+    exits(&home.run(&["init", "codex", "--uninstall"]), 0);
+    assert_eq!(text(&path), format!("# mine\nmodel = \"o4\"\n{later}"));
+}
+
+#[test]
+fn what_was_added_to_our_server_stays() {
+    let home = Home::new();
+    exits(&home.run(&["init", "claude"]), 0);
+    let path = home.path().join(".claude.json");
+    let mut servers: Value = serde_json::from_str(&text(&path)).unwrap();
+    servers["mcpServers"]["toolstub"]["env"] = serde_json::json!({"KEY": "k"});
+    fs::write(&path, servers.to_string()).unwrap();
+    exits(&home.run(&["init", "claude"]), 0);
+    assert_eq!(text(&path), servers.to_string());
+    exits(&home.run(&["init", "claude", "--store", "kept"]), 0);
+    let made: Value = serde_json::from_str(&text(&path)).unwrap();
+    assert_eq!(made["mcpServers"]["toolstub"]["env"]["KEY"], "k");
+    assert_eq!(made["mcpServers"]["toolstub"]["args"][0], "--store");
+}
+
+#[test]
+fn where_one_file_cannot_be_changed_none_is() {
+    for settings in [None, Some("{\"a\": 1}")] {
+        let home = Home::new();
+        if let Some(settings) = settings {
+            file(&home, ".claude/settings.json", settings);
+        }
+        let servers = file(&home, ".claude.json", "{\"b\": 2}");
+        // There is no name left for a backup.
+        file(&home, ".claude.json.bak", "");
+        for number in 1..100 {
+            file(&home, &format!(".claude.json.bak.{number}"), "");
+        }
+        let output = home.run(&["--json", "init", "claude"]);
+        fails(&output, 3, "INTERNAL", "it has 100 backups; remove some");
+        let left = fs::read_to_string(home.path().join(".claude/settings.json")).ok();
+        assert_eq!(left.as_deref(), settings);
+        assert_eq!(text(&servers), "{\"b\": 2}");
+    }
+}
