@@ -154,7 +154,8 @@ impl Step {
             let after = Some(edit.install(Some(text))?);
             return Ok(Self { path, before, after, keep: true, spent: None, others });
         }
-        let gives = |from: Option<&str>| edit.install(from).is_ok_and(|made| made == text);
+        let made_by = edit.as_in(text);
+        let gives = |from: Option<&str>| made_by.install(from).is_ok_and(|made| made == text);
         if edit.is_in(text) {
             // Nothing was changed since: what was there comes back to the letter.
             let was = backup(&path, |was| !edit.is_in(was) && gives(Some(was)));

@@ -23,6 +23,9 @@ pub(super) enum Entry {
 /// The name of the retrieval tools' server in a host's files.
 pub(super) const NAME: &str = "toolstub";
 
+/// How the line of a plugin begins that says what it calls.
+const CALL: &str = "const [program, ...words] = ";
+
 /// How a file is changed.
 #[derive(Debug, Clone)]
 pub(super) enum Edit {
@@ -89,6 +92,23 @@ impl Edit {
         }
     }
 
+    /// The change that has made a text, with whatever options that was.
+    pub(super) fn as_in(&self, text: &str) -> Self {
+        match self {
+            Self::Json { entries, comments } => {
+                let Ok(document) = Document::parse(text) else { return self.clone() };
+                let entries = entries.iter().map(|entry| entry.as_in(&document)).collect();
+                Self::Json { entries, comments: *comments }
+            }
+            Self::Toml(server) => Self::Toml(server.as_in(text)),
+            Self::Whole(whole) => {
+                let is_made = beside_call(whole).eq(beside_call(text));
+                let made = if is_made { text } else { whole };
+                Self::Whole(made.to_owned())
+            }
+        }
+    }
+
     /// What could be taken for ours in a text, and is not.
     pub(super) fn others(&self, text: &str) -> Vec<String> {
         match self {
@@ -101,6 +121,11 @@ impl Edit {
             Self::Whole(_) => vec!["the file is not ours".to_owned()],
         }
     }
+}
+
+/// The lines of a plugin that are the same whatever it calls.
+fn beside_call(plugin: &str) -> impl Iterator<Item = &str> {
+    plugin.split_inclusive('\n').filter(|line| !line.starts_with(CALL))
 }
 
 /// Refuses what the host would not read.
@@ -194,6 +219,17 @@ impl Entry {
             }
             Self::Note { .. } => None,
         }
+    }
+
+    fn as_in(&self, document: &Document<'_>) -> Self {
+        let mut entry = self.clone();
+        if let Self::Hook { value, .. } | Self::Server { value, .. } = &mut entry
+            && let Some(place) = self.find(document)
+        {
+            let there = &document.text[place.group.unwrap_or(place.span)];
+            *value = serde_json::from_str(there).unwrap_or_default();
+        }
+        entry
     }
 
     fn others(&self, document: &Document<'_>) -> Vec<String> {

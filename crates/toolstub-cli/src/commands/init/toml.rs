@@ -92,6 +92,18 @@ impl Server {
         server(text).is_some_and(|server| self.is_ours(&server))
     }
 
+    /// The server that is in a text, if it is ours.
+    pub(super) fn as_in(&self, text: &str) -> Self {
+        let mut words = server(text).filter(|there| self.is_ours(there)).map(|there| words(&there));
+        match words.as_mut().and_then(|words| words.split_first_mut()) {
+            Some((program, arguments)) => Self {
+                own: Own { path: std::mem::take(program), host: self.own.host },
+                arguments: arguments.to_vec(),
+            },
+            None => self.clone(),
+        }
+    }
+
     /// What a server of this name that is not ours is called.
     pub(super) fn other(&self, text: &str) -> Option<String> {
         let other = server(text).filter(|server| !self.is_ours(server));
@@ -99,12 +111,7 @@ impl Server {
     }
 
     fn is_ours(&self, server: &Value) -> bool {
-        let arguments = server.get("args").and_then(Value::as_array);
-        let words = server.get("command").into_iter().chain(arguments.into_iter().flatten());
-        // What is no text is no word that we write.
-        let words: Vec<String> =
-            words.map(|word| word.as_str().unwrap_or_default().to_owned()).collect();
-        self.own.is_server(&words)
+        self.own.is_server(&words(server))
     }
 
     fn table(&self) -> Table {
@@ -113,6 +120,14 @@ impl Server {
         table.insert("args".to_owned(), Value::from(self.arguments.clone()));
         table
     }
+}
+
+/// The program of a server and its arguments.
+fn words(server: &Value) -> Vec<String> {
+    let arguments = server.get("args").and_then(Value::as_array);
+    let words = server.get("command").into_iter().chain(arguments.into_iter().flatten());
+    // What is no text is no word that we write.
+    words.map(|word| word.as_str().unwrap_or_default().to_owned()).collect()
 }
 
 /// The text without the lines of our table and of those below it. What else stands between them stays:
