@@ -81,11 +81,34 @@ pub(crate) fn run(command: impl FnOnce() -> ExitCode + Send + 'static) -> ExitCo
     }
 }
 
+/// The signals that ask a process to end. That a terminal goes away is none where whoever started the
+/// process wants it to go on, as `nohup` does.
+fn ends() -> impl Iterator<Item = i32> {
+    use signal_hook::consts;
+
+    static LEFT_ALONE: LazyLock<u64> = LazyLock::new(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        ignored(&status)
+    });
+    #[cfg(unix)]
+    let at_a_terminal = [consts::SIGHUP, consts::SIGQUIT];
+    #[cfg(not(unix))]
+    let at_a_terminal = [];
+    let is_heeded = |signal: &i32| *LEFT_ALONE & (1 << (signal - 1)) == 0;
+    [consts::SIGINT, consts::SIGTERM].into_iter().chain(at_a_terminal.into_iter().filter(is_heeded))
+}
+
+/// The signals that a process ignores, by its status as Linux tells it; none where that is not told.
+fn ignored(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
 /// Takes note of signals instead of dying of them. Where that is refused, they do as always.
 fn watch() {
     use signal_hook::{consts, flag};
 
-    for signal in [consts::SIGINT, consts::SIGTERM] {
+    for signal in ends() {
         let value = usize::try_from(signal).unwrap_or_default();
         let _ = flag::register_usize(signal, Arc::clone(&CAUGHT), value);
     }
@@ -96,11 +119,11 @@ fn watch() {
 
 /// Gives a command more time to come to its end after a signal. A second signal ends it at once.
 pub(crate) fn give_grace(grace: Duration) {
-    use signal_hook::{consts, flag};
+    use signal_hook::flag;
 
     MORE_GRACE.store(grace.as_millis() as u64, Ordering::Relaxed);
     let is_second = Arc::new(AtomicBool::new(false));
-    for signal in [consts::SIGINT, consts::SIGTERM] {
+    for signal in ends() {
         // In this order: the first signal, whichever it is, only says that the next one is the second.
         let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second));
         let _ = flag::register(signal, Arc::clone(&is_second));
@@ -185,6 +208,14 @@ mod tests {
         reader.read_to_end(&mut read).unwrap();
         assert!(read == input);
         assert_eq!(reader.read(&mut [0; 8]).unwrap(), 0);
+    }
+
+    #[test]
+    fn signals_that_are_ignored_are_told_by_the_system() {
+        assert_eq!(ignored("Name:\ttoolstub\nSigIgn:\t0000000000000001\nSigCgt:\t0f\n"), 1);
+        assert_eq!(ignored("SigIgn:\t8000000000001004\n"), 0x8000_0000_0000_1004);
+        assert_eq!(ignored("SigIgn:\tx\n"), 0);
+        assert_eq!(ignored(""), 0);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod structured;
 mod upstream;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use toolstub_core::SessionId;
@@ -74,7 +75,12 @@ pub struct Proxy {
     /// The retrieval tools as items of a list.
     definitions: String,
     asked: Mutex<Asked>,
+    /// How long the store has for a result, and for an answer.
+    patience: Duration,
 }
+
+/// How long a store has that is slow; one that takes longer has failed.
+const STORING: Duration = Duration::from_secs(20);
 
 impl Proxy {
     /// A proxy whose results go to a session of a store.
@@ -103,6 +109,7 @@ impl Proxy {
             options,
             definitions: definitions.join(","),
             asked: Mutex::default(),
+            patience: STORING,
         }
     }
 
@@ -118,5 +125,44 @@ impl Proxy {
             Inject::Never => false,
         };
         is_ours.then(|| self.tools.find(name)).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use toolstub_store::MemoryBackend;
+    use toolstub_store::fault::{Fault, FaultyBackend};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn store_that_does_not_answer_takes_no_result_away() {
+        let backend = FaultyBackend::new(Arc::new(MemoryBackend::new()));
+        backend.fail(Fault::Delay(Duration::from_secs(1000)), 1);
+        let store = ResultStore::new(Arc::new(backend));
+        let (session, config) = (SessionId::new("p").unwrap(), Config::default());
+        let mut proxy = Proxy::new(store, session, config, ProxyOptions::default());
+        proxy.patience = Duration::from_millis(100);
+        let (mut client, at_client) = tokio::io::duplex(1 << 20);
+        let (mut server, at_server) = tokio::io::duplex(1 << 20);
+        let streams = (tokio::io::split(at_client), tokio::io::split(at_server));
+        let running = tokio::spawn(proxy.run_streams(streams.0, streams.1));
+        let asked = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#;
+        client.write_all(format!("{asked}\n").as_bytes()).await.unwrap();
+        server.read_exact(&mut vec![0; asked.len() + 1]).await.unwrap();
+        let text = "a line\\n".repeat(10_000);
+        let answer = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        );
+        // The server ends before the store has been given up.
+        server.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+        drop(server);
+        running.await.unwrap().unwrap();
+        let mut heard = String::new();
+        client.read_to_string(&mut heard).await.unwrap();
+        assert!(heard == format!("{answer}\n"), "{} of {}", heard.len(), answer.len());
     }
 }

@@ -3,6 +3,8 @@
 mod hook;
 mod init;
 mod schema;
+#[cfg(unix)]
+mod signals;
 
 use std::fs;
 use std::io::Write as _;
@@ -489,40 +491,6 @@ fn doctor_tries_the_store_and_leaves_nothing() {
         (&broken["usable"], &broken["checks"][0]["status"]),
         (&false.into(), &"failed".into())
     );
-}
-
-/// Starts `put -` with some input and no end of it, and sends it a signal once it waits for more.
-#[cfg(unix)]
-fn signalled(home: &Home, signal: &str, input: &[u8]) -> Output {
-    let mut put = home.command(&["put", "-"]);
-    put.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = put.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    drop(stdin);
-    output
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupt_leaves_nothing_and_ends_with_its_code() {
-    let home = Home::new();
-    let large = vec![b'x'; 8 << 20];
-    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
-        for input in [&b""[..], b"some", &large] {
-            let output = signalled(&home, signal, input);
-            exits(&output, code);
-            assert_eq!(output.stderr, b"toolstub: interrupted\n");
-            assert!(output.stdout.is_empty());
-        }
-    }
-    let store = home.path().join(".local/share/toolstub");
-    let left: Vec<_> = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(left.is_empty(), "{left:?}");
 }
 
 #[cfg(unix)]

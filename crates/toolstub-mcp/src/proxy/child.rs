@@ -17,15 +17,15 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::frames::{Frames, Sink};
-use super::{Proxy, pump};
+use super::{Proxy, STORING, pump};
 use crate::McpError;
 
 /// How long a server has to end by itself once nothing more is to be said to it.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long it has once it is told to.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long what a server has said is waited for once it has ended.
-const REST: Duration = Duration::from_secs(10);
+/// How long what a server has said is waited for once it has ended: longer than the store has for it.
+const REST: Duration = Duration::from_secs(STORING.as_secs() + 5);
 /// How long its stream may stay open then: others may hold it who say nothing.
 const HELD: Duration = Duration::from_secs(2);
 /// How often a look is taken at what is waited for.

@@ -1,6 +1,7 @@
 //! What a client says: passed on, but for calls of the tools that are answered here.
 
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::asked::{Kind, Request};
 use super::message::{Frame, Message, id};
@@ -78,7 +79,11 @@ impl Proxy {
 
     /// The answer to what is answered here.
     pub(super) async fn answer(&self, local: &Local) -> String {
-        let mut result = self.tools.call(local.tool, &local.arguments).await.to_result();
+        let answer = self.tools.call(local.tool, &local.arguments);
+        let Ok(answer) = timeout(self.patience, answer).await else {
+            return error(&local.raw_id, "the store does not answer in time; try again later");
+        };
+        let mut result = answer.to_result();
         if local.is_modern {
             result["resultType"] = Value::from("complete");
         }
