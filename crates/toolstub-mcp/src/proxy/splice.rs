@@ -247,8 +247,8 @@ mod tests {
             let object = Object::parse(&text).unwrap();
             let mut patches = Patches::new(&text);
             patches.remove_all(&object, &names);
-            let patched = patches.apply().unwrap_or_else(|| text.clone());
-            assert_eq!(patched, format!("{{{}}}", left.join(",")), "{names:?}");
+            let changed = patches.apply().unwrap_or_else(|| text.clone());
+            assert_eq!(changed, format!("{{{}}}", left.join(",")), "{names:?}");
         }
     }
 
