@@ -25,6 +25,8 @@ const ACCESS_KEY: &str = "toolstub-key";
 const SECRET_KEY: &str = "toolstub-secret";
 const BUCKET: &str = "toolstub-tests";
 
+/// How often a server is started that ends by itself.
+const TRIES: u32 = 3;
 /// How long a server may take until it keeps what it is given.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -203,7 +205,17 @@ fn start(place: &Place) -> anyhow::Result<bool> {
     }
     let mut env = String::new();
     for server in &mut running {
-        server.wait(place)?;
+        for tries in 1.. {
+            match server.wait(place) {
+                Ok(()) => break,
+                // A port that was free a moment ago may not be any more.
+                Err(error) if tries < TRIES => {
+                    complain(format_args!("{error:#}; once more"));
+                    *server = Running::start(place, server.server)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
         let name = server.server.name.to_uppercase();
         writeln!(env, "{name}_ENDPOINT={}", server.endpoint)?;
         writeln!(env, "{name}_BUCKET={BUCKET}")?;

@@ -1,23 +1,23 @@
 //! `toolstub init`: has a host run the hook and offer the retrieval tools, by a change of its configuration.
 //!
 //! What a host's files hold beside that stays as it is written. All new contents are made before the first
-//! file is touched, each is put in place whole, and a backup keeps what a file was before anything of ours
-//! was in it.
+//! file is touched, each is put in place whole, and a backup keeps what a file was before it was changed.
 
 mod document;
 mod entry;
 mod file;
 mod json;
+mod own;
 mod plan;
 mod toml;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde::Serialize;
 
-use self::file::{backup_of, read, write};
+use self::file::{backup, keep, read, stays_inside, write};
 use self::plan::{Change, plan};
 use super::Outcome;
 use crate::args::{Host, Init};
@@ -57,14 +57,17 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
             .map_err(Failure::input)?;
         steps.push(step);
     }
+    for step in &steps {
+        for other in &step.others {
+            output::remark(&format!("{}: {other}; it stays as it is", step.path.display()));
+        }
+    }
+    if !args.show {
+        carry_out(&steps)?;
+    }
     let mut files = Vec::new();
     for step in steps {
         let action = step.action();
-        if !args.show {
-            step.carry_out()
-                .with_context(|| format!("cannot change {}", step.path.display()))
-                .map_err(Failure::storage)?;
-        }
         let shown = if args.show { step.after } else { None };
         files.push(Done { path: step.path, action, content: shown });
     }
@@ -76,6 +79,28 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
         );
     }
     Ok(Outcome::Done)
+}
+
+/// Makes all changes or none: a hook without its server leaves stubs that nobody can read.
+fn carry_out(steps: &[Step]) -> Result<(), Failure> {
+    for (done, step) in steps.iter().enumerate() {
+        let Err(error) = step.carry_out() else { continue };
+        for step in &steps[..done] {
+            if let Err(error) = step.undo() {
+                output::remark(&format!("{} stays changed: {error:#}", step.path.display()));
+            }
+        }
+        let error = error.context(format!("cannot change {}", step.path.display()));
+        return Err(Failure::storage(error));
+    }
+    for step in steps {
+        if let Some(spent) = &step.spent
+            && let Err(error) = std::fs::remove_file(spent)
+        {
+            output::remark(&format!("{} stays: {error}", spent.display()));
+        }
+    }
+    Ok(())
 }
 
 fn tell(files: &[Done], json: bool) -> Result<(), Failure> {
@@ -105,39 +130,45 @@ struct Step {
     path: PathBuf,
     before: Option<String>,
     after: Option<String>,
-    /// What the backup is to hold; `None` leaves it as it is.
-    backup: Option<String>,
-    /// Whether the backup has no more use.
-    drop_backup: bool,
+    /// Whether what the file was is to be kept.
+    keep: bool,
+    /// The backup that has no more use after.
+    spent: Option<PathBuf>,
+    /// What could be taken for ours, and is not.
+    others: Vec<String>,
 }
 
 impl Step {
     fn new(change: Change, uninstall: bool) -> anyhow::Result<Self> {
-        let Change { path, edit } = change;
-        let before = read(&path)?;
-        let backup = read(&backup_of(&path))?;
-        if !uninstall {
-            let after = edit.install(before.as_deref())?;
-            // The backup is what the file was before anything of ours was in it.
-            let is_first = before.as_deref().is_some_and(|before| !edit.is_in(before));
-            let keep = is_first && before.as_ref() != Some(&after);
-            let backup = if keep { before.clone() } else { None };
-            return Ok(Self { path, before, after: Some(after), backup, drop_backup: false });
+        let Change { path, edit, within } = change;
+        if let Some(project) = within {
+            stays_inside(&project, &path)?;
         }
+        let before = read(&path)?;
         let Some(text) = before.as_deref() else {
-            return Ok(Self { path, before: None, after: None, backup: None, drop_backup: false });
+            let after = if uninstall { None } else { Some(edit.install(None)?) };
+            return Ok(Self { path, before, after, keep: false, spent: None, others: Vec::new() });
         };
-        let gives = |from: Option<&str>| edit.install(from).is_ok_and(|made| made == text);
-        let is_in = edit.is_in(text);
-        let (after, drop_backup) = match backup {
+        let others = edit.others(text);
+        if !uninstall {
+            let after = Some(edit.install(Some(text))?);
+            return Ok(Self { path, before, after, keep: true, spent: None, others });
+        }
+        let made_by = edit.as_in(text);
+        let gives = |from: Option<&str>| made_by.install(from).is_ok_and(|made| made == text);
+        if edit.is_in(text) {
             // Nothing was changed since: what was there comes back to the letter.
-            Some(backup) if is_in && !edit.is_in(&backup) && gives(Some(&backup)) => {
-                (Some(backup), true)
+            let was = backup(&path, |was| !edit.is_in(was) && gives(Some(was)));
+            if let Some((spent, was)) = was {
+                let spent = Some(spent);
+                return Ok(Self { path, before, after: Some(was), keep: false, spent, others });
             }
-            _ if is_in && gives(None) => (None, false),
-            _ => (edit.uninstall(text)?, false),
-        };
-        Ok(Self { path, before, after, backup: None, drop_backup })
+            if gives(None) {
+                return Ok(Self { path, before, after: None, keep: false, spent: None, others });
+            }
+        }
+        let after = edit.uninstall(text)?;
+        Ok(Self { path, before, after, keep: true, spent: None, others })
     }
 
     fn action(&self) -> Action {
@@ -153,16 +184,23 @@ impl Step {
         if self.action() == Action::Unchanged {
             return Ok(());
         }
-        if let Some(backup) = &self.backup {
-            write(&backup_of(&self.path), backup, Some(&self.path))?;
+        if let Some(before) = self.before.as_deref().filter(|_| self.keep) {
+            keep(&self.path, before)?;
         }
-        match &self.after {
-            Some(after) => write(&self.path, after, None)?,
-            None => std::fs::remove_file(&self.path)?,
+        put(&self.path, self.after.as_deref())
+    }
+
+    fn undo(&self) -> anyhow::Result<()> {
+        if self.action() == Action::Unchanged {
+            return Ok(());
         }
-        if self.drop_backup {
-            std::fs::remove_file(backup_of(&self.path))?;
-        }
-        Ok(())
+        put(&self.path, self.before.as_deref())
+    }
+}
+
+fn put(path: &Path, text: Option<&str>) -> anyhow::Result<()> {
+    match text {
+        Some(text) => write(path, text),
+        None => Ok(std::fs::remove_file(path)?),
     }
 }

@@ -79,6 +79,7 @@ impl Case {
         self.payload
             .replace("@LONG@", &once)
             .replace("@LONG2@", &escaped(&once))
+            .replace("\"@SIZE@\"", &text.len().to_string())
             .replace("@FILE@", &escaped(file.to_str().unwrap()))
     }
 
@@ -320,4 +321,76 @@ fn the_configuration_and_the_session_are_heeded() {
     // Whatever sessions are to do where storing fails, a hook leaves results as they are.
     let output = feed(home.command(&["hook", "--store", "/dev/null/x"]), payload.as_bytes());
     is_silent(&output, "a broken store");
+}
+
+/// Whether the hook of Claude Code replaces an output that is in a file, of which the host tells this.
+#[track_caller]
+fn takes_from_file(home: &Home, path: &Path, size: &str, expected: bool) {
+    let path = escaped(path.to_str().unwrap());
+    let long = escaped(&long());
+    let payload = format!(
+        r#"{{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_response":{{"persistedOutputPath":"{path}"{size},"stdout":"{long}"}}}}"#
+    );
+    let output = feed(home.command(&["hook", "claude"]), payload.as_bytes());
+    exits(&output, 0);
+    assert_eq!(!output.stdout.is_empty(), expected, "{path}{size}");
+    if expected {
+        let answer = String::from_utf8(output.stdout).unwrap();
+        assert!(!answer.contains("persistedOutput"), "{answer}");
+    } else {
+        assert!(!output.stderr.is_empty() && !home.path().join(".local").exists(), "{path}{size}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_the_whole_is_not_taken_for_it() {
+    let text = long();
+    let (bytes, units) = (text.len(), text.encode_utf16().count());
+    let sizes = [
+        (format!(r#","persistedOutputSize":{bytes}"#), true),
+        (format!(r#","persistedOutputSize":{units}"#), true),
+        (format!(r#","persistedOutputSize":{}"#, bytes + 1), false),
+        (format!(r#","persistedOutputSize":{}"#, bytes - 1), false),
+        (r#","persistedOutputSize":99999999"#.to_owned(), false),
+        (r#","persistedOutputSize":null"#.to_owned(), false),
+        (String::new(), false),
+    ];
+    for (size, expected) in sizes {
+        let home = Home::new();
+        let file = home.path().join("whole.txt");
+        fs::write(&file, &text).unwrap();
+        takes_from_file(&home, &file, &size, expected);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn only_a_plain_file_of_the_host_is_read() {
+    let text = long();
+    let home = Home::new();
+    let file = home.path().join("whole.txt");
+    fs::write(&file, &text).unwrap();
+    let link = home.path().join("link.txt");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let pipe = home.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let size = format!(r#","persistedOutputSize":{}"#, text.len());
+    for path in [link.as_path(), &pipe, Path::new("/dev/zero"), Path::new("/dev/null"), home.path()]
+    {
+        takes_from_file(&home, path, &size, false);
+    }
+    takes_from_file(&home, &file, &size, true);
+}
+
+#[test]
+fn what_a_server_calls_like_a_field_of_the_host_stays() {
+    let home = Home::new();
+    let long = escaped(&long());
+    let payload = format!(
+        r#"{{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"mcp__a__b","tool_response":{{"persistedOutputPath":"/p","persistedOutputSize":7,"content":[{{"type":"text","text":"{long}"}}]}}}}"#
+    );
+    let output = feed(home.command(&["hook", "claude"]), payload.as_bytes());
+    let answer = String::from_utf8(output.stdout).unwrap();
+    let kept = r#"{"persistedOutputPath":"/p","persistedOutputSize":7,"content":[{"type":"text","text":"[tool"#;
+    assert!(answer.contains(kept), "{answer}");
 }

@@ -1,5 +1,7 @@
 //! Configurations of hosts, with the hook in them and out again.
 
+mod backup;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -343,4 +345,148 @@ fn links_are_followed_and_permissions_stay() {
     let home = Home::new();
     symlink("nowhere", home.path().join(".claude.json")).unwrap();
     fails(&home.run(&["--json", "init", "claude"]), 2, "INVALID_ARGUMENT", "leads nowhere");
+}
+
+#[test]
+fn what_is_not_ours_stays() {
+    let proxy =
+        r#"{"command": "toolstub", "args": ["proxy", "--", "npx", "server"], "env": {"KEY": "k"}}"#;
+    for (path, host, text_of_it) in [
+        (".claude.json", "claude", format!("{{\"mcpServers\": {{\"toolstub\": {proxy}}}}}")),
+        (".cursor/mcp.json", "cursor", format!("{{\"mcpServers\": {{\"toolstub\": {proxy}}}}}")),
+        (
+            ".gemini/settings.json",
+            "gemini",
+            format!("{{\"mcpServers\": {{\"toolstub\": {proxy}}}}}"),
+        ),
+        (
+            ".config/opencode/opencode.json",
+            "opencode",
+            r#"{"mcp": {"toolstub": {"command": ["toolstub", "proxy", "--", "npx"]}}}"#.to_owned(),
+        ),
+        (
+            ".codex/config.toml",
+            "codex",
+            "[mcp_servers.toolstub]\ncommand = \"toolstub\"\nargs = [\"proxy\", \"--\", \"npx\"]\n"
+                .to_owned(),
+        ),
+    ] {
+        let home = Home::new();
+        let path = file(&home, path, &text_of_it);
+        let words = "toolstub` in it is another server; give that another name first";
+        fails(&home.run(&["--json", "init", host]), 2, "INVALID_ARGUMENT", words);
+        assert_eq!(text(&path), text_of_it);
+        let output = home.run(&["init", host, "--uninstall"]);
+        exits(&output, 0);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("toolstub` is not ours; it stays as it is"), "{told}");
+        assert_eq!(text(&path), text_of_it);
+    }
+}
+
+#[test]
+fn a_hook_that_does_more_than_ours_stays() {
+    let home = Home::new();
+    let theirs = r#"{"hooks":{"PostToolUse":[{"matcher":"x","hooks":[{"type":"command","command":"cd /src/toolstub && ./my hook claude --log"},{"type":"command","command":"keep"}]}]}}"#;
+    let path = file(&home, ".claude/settings.json", theirs);
+    for _ in 0..2 {
+        let output = home.run(&["init", "claude"]);
+        exits(&output, 0);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            told.contains("`cd /src/toolstub && ./my hook claude --log` is not ours"),
+            "{told}"
+        );
+        let made: Value = serde_json::from_str(&text(&path)).unwrap();
+        assert_eq!(made["hooks"]["PostToolUse"].as_array().unwrap().len(), 2, "{made}");
+    }
+    exits(&home.run(&["init", "claude", "--uninstall"]), 0);
+    assert_eq!(text(&path), theirs);
+}
+
+#[test]
+fn a_program_of_another_name_finds_what_it_wrote() {
+    for name in ["ts", "toolstub-1.2.0", "my tool"] {
+        for (host, files) in hosts() {
+            let home = Home::new();
+            let program = home.path().join("bin").join(name);
+            fs::create_dir(program.parent().unwrap()).unwrap();
+            let built = env!("CARGO_BIN_EXE_toolstub");
+            if fs::hard_link(built, &program).is_err() {
+                fs::copy(built, &program).unwrap();
+            }
+            let run = |args: &[&str]| {
+                let mut command = std::process::Command::new(&program);
+                command.args(args).current_dir(home.path()).env_clear().env("HOME", home.path());
+                let output = command.output().unwrap();
+                exits(&output, 0);
+                String::from_utf8(output.stdout).unwrap()
+            };
+            run(&["init", host]);
+            let told = run(&["init", host]);
+            assert!(told.lines().all(|line| line.starts_with("unchanged ")), "{name}: {told}");
+            run(&["init", host, "--threshold", "9000"]);
+            run(&["init", host, "--uninstall"]);
+            for path in files {
+                let left = fs::read_to_string(home.path().join(path)).unwrap_or_default();
+                assert!(!left.contains(name), "{name}: {path}: {left}");
+            }
+        }
+    }
+}
+
+#[test]
+fn comments_beside_our_table_stay() {
+    let home = Home::new();
+    let path = file(&home, ".codex/config.toml", "# mine\nmodel = \"o4\"\n");
+    exits(&home.run(&["init", "codex"]), 0);
+    let later = "\n# about the other server\n# in two lines\n[mcp_servers.fs]\ncommand = \"fs\"\n";
+    fs::write(&path, text(&path) + later).unwrap();
+    exits(&home.run(&["init", "codex", "--store", "kept"]), 0);
+    let made = text(&path);
+    assert!(made.contains(later) && made.contains("/kept\", \"mcp\"]"), "{made}");
+    exits(&home.run(&["init", "codex", "--uninstall"]), 0);
+    assert_eq!(text(&path), format!("# mine\nmodel = \"o4\"\n{later}"));
+}
+
+#[test]
+fn what_was_added_to_our_server_stays() {
+    let home = Home::new();
+    exits(&home.run(&["init", "claude"]), 0);
+    let path = home.path().join(".claude.json");
+    let mut servers: Value = serde_json::from_str(&text(&path)).unwrap();
+    servers["mcpServers"]["toolstub"]["env"] = serde_json::json!({"KEY": "k"});
+    fs::write(&path, servers.to_string()).unwrap();
+    exits(&home.run(&["init", "claude"]), 0);
+    assert_eq!(text(&path), servers.to_string());
+    exits(&home.run(&["init", "claude", "--store", "kept"]), 0);
+    let made: Value = serde_json::from_str(&text(&path)).unwrap();
+    assert_eq!(made["mcpServers"]["toolstub"]["env"]["KEY"], "k");
+    assert_eq!(made["mcpServers"]["toolstub"]["args"][0], "--store");
+}
+
+#[test]
+fn options_need_not_be_given_again_to_uninstall() {
+    for (host, files) in hosts() {
+        for existing in
+            [None, Some("{ }"), Some("{\n  \"hooks\": {\"Stop\": []}, \"a\": [1,   2] }\n")]
+        {
+            let home = Home::new();
+            let paths: Vec<_> = files.iter().map(|path| home.path().join(path)).collect();
+            let texts: Vec<_> =
+                files.iter().map(|path| existing.filter(|_| path.contains(".json"))).collect();
+            for (path, text) in files.iter().zip(&texts) {
+                if let Some(text) = text {
+                    file(&home, path, text);
+                }
+            }
+            exits(&home.run(&["init", host, "--threshold", "8000", "--store", "my kept"]), 0);
+            exits(&home.run(&["init", host, "--uninstall"]), 0);
+            for (path, text) in paths.iter().zip(&texts) {
+                let left = fs::read_to_string(path).ok();
+                assert_eq!(left.as_deref(), *text, "{}", path.display());
+                assert!(!path.with_extension("json.bak").exists());
+            }
+        }
+    }
 }

@@ -111,13 +111,19 @@ impl<'a> Patches<'a> {
 
     /// Takes a field out of an object, each time that it stands there.
     pub fn remove(&mut self, object: &Object<'a>, name: &str) {
+        self.remove_all(object, &[name]);
+    }
+
+    /// Takes several fields out of an object, each time that they stand there. What is taken out of one
+    /// object is to be named at once: two fields beside each other share a comma.
+    pub fn remove_all(&mut self, object: &Object<'a>, names: &[&str]) {
         // Between one value and the next stand white space, a comma, the name and a colon.
         let mut from = span(self.text, object.raw).start + 1;
         let mut places = Vec::with_capacity(object.fields.len());
         for (field, value) in &object.fields {
             let value = span(self.text, value);
             let start = from + self.text[from..value.start].find('"').unwrap_or(0);
-            places.push((field == name, start..value.end));
+            places.push((names.contains(&field.as_str()), start..value.end));
             from = value.end;
         }
         // A comma goes with the field behind it; in front of the first that stays, with the one before.
@@ -226,6 +232,24 @@ mod tests {
         removes(r#"{"b":3,"a":1,"a":2}"#, "a", r#"{"b":3}"#);
         removes(r#"{"a":1,"a":2}"#, "a", "{}");
         removes(r#"{"b":3}"#, "a", r#"{"b":3}"#);
+    }
+
+    #[test]
+    fn fields_beside_each_other_go_together() {
+        let fields = ["\"a\":1", "\"b\":2", "\"c\":3", "\"d\":4"];
+        for taken in 0..16_usize {
+            let is_taken = |nth: usize| taken & (1 << nth) != 0;
+            let names: Vec<_> =
+                (0..4).filter(|nth| is_taken(*nth)).map(|nth| &fields[nth][1..2]).collect();
+            let left: Vec<_> =
+                (0..4).filter(|nth| !is_taken(*nth)).map(|nth| fields[nth]).collect();
+            let text = format!("{{{}}}", fields.join(","));
+            let object = Object::parse(&text).unwrap();
+            let mut patches = Patches::new(&text);
+            patches.remove_all(&object, &names);
+            let changed = patches.apply().unwrap_or_else(|| text.clone());
+            assert_eq!(changed, format!("{{{}}}", left.join(",")), "{names:?}");
+        }
     }
 
     #[test]

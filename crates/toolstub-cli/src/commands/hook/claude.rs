@@ -1,6 +1,7 @@
 //! Claude Code: `PostToolUse`. The answer has the shape of what the tool returned, or is ignored; so all
 //! but the text that is replaced stays as it came, and tools whose shape is not known are left alone.
 
+use anyhow::anyhow;
 use toolstub_mcp::splice::Object;
 use toolstub_session::Replacement;
 
@@ -37,17 +38,20 @@ pub(super) fn take<'a>(fields: &Object<'a>, tool: &str) -> Result<Option<Taken<'
         && let Some(path) = response.text(PERSISTED[0])
         && let Some(text) = taken.texts.first_mut()
     {
-        text.result.content = whole(&path)?.into();
+        let size = response.get(PERSISTED[1]).and_then(|size| size.parse().ok());
+        let size = size.ok_or_else(|| Failure::input(anyhow!("there is no {}", PERSISTED[1])))?;
+        text.result.content = whole(&path, Some(size))?.into();
+        taken.is_in_file = true;
     }
     Ok(Some(taken))
 }
 
 pub(super) fn answer(taken: &Taken<'_>, stubs: &[Option<&Replacement>]) -> Option<String> {
     let mut patches = taken.patches(stubs);
-    if let Some(response) = Object::parse(&taken.body) {
-        for name in PERSISTED {
-            patches.remove(&response, name);
-        }
+    if taken.is_in_file
+        && let Some(response) = Object::parse(&taken.body)
+    {
+        patches.remove_all(&response, &PERSISTED);
     }
     let output = patches.apply()?;
     Some(format!(

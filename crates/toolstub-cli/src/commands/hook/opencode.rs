@@ -22,7 +22,7 @@ pub(super) fn take<'a>(fields: &Object<'a>) -> Result<Option<Taken<'a>>, Failure
         && let Some(text) = taken.texts.first_mut()
     {
         match metadata.text("outputPath") {
-            Some(path) => text.result.content = whole(&path)?.into(),
+            Some(path) => text.result.content = whole(&path, None)?.into(),
             None => taken.cut_by = Some("opencode"),
         }
     }

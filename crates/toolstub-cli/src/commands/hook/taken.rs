@@ -1,8 +1,8 @@
 //! What a host sent of a tool's result: the texts in it that may be replaced, and where they stand.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::Path;
 
@@ -26,6 +26,8 @@ pub(super) struct Taken<'a> {
     pub(super) has_more: bool,
     /// Who cut the original before it came here, if it is known.
     pub(super) cut_by: Option<&'static str>,
+    /// Whether the text is in a file of the host's, which the body names.
+    pub(super) is_in_file: bool,
 }
 
 /// A text in a result.
@@ -41,7 +43,13 @@ pub(super) struct Text {
 
 impl<'a> Taken<'a> {
     pub(super) fn new(body: impl Into<Cow<'a, str>>) -> Self {
-        Self { body: body.into(), texts: Vec::new(), has_more: false, cut_by: None }
+        Self {
+            body: body.into(),
+            texts: Vec::new(),
+            has_more: false,
+            cut_by: None,
+            is_in_file: false,
+        }
     }
 
     /// Takes a value that is a text; whether it is one.
@@ -142,23 +150,50 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// Reads the file in which a host has put the whole of a result.
-pub(super) fn whole(path: &str) -> Result<Vec<u8>, Failure> {
-    read(Path::new(path))
-        .with_context(|| format!("cannot read what the host has put into {path}"))
+/// Reads the file in which a host has put the whole of a result. It has to be as long as the host says, in
+/// bytes or in units of UTF-16, or it is not the whole.
+pub(super) fn whole(path: &str, size: Option<u64>) -> Result<Vec<u8>, Failure> {
+    read(Path::new(path), size)
+        .with_context(|| format!("cannot use what the host has put into {path}"))
         .map_err(Failure::input)
 }
 
-fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+fn read(path: &Path, size: Option<u64>) -> anyhow::Result<Vec<u8>> {
     if !path.is_absolute() {
         return Err(anyhow!("it is no absolute path"));
     }
-    // A pipe would keep the host waiting, and a device has no end.
-    let about = fs::metadata(path)?;
+    // A pipe would keep the host waiting, a device has no end, and a link leads to what is not the host's.
+    let refused = || anyhow!("it is no file of at most {LARGEST} bytes");
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(refused());
+    }
+    let file = open(path)?;
+    let about = file.metadata()?;
     if !about.is_file() || about.len() > LARGEST {
-        return Err(anyhow!("it is no file of at most {LARGEST} bytes"));
+        return Err(refused());
     }
     let mut bytes = Vec::with_capacity(about.len() as usize);
-    File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 != about.len() {
+        return Err(anyhow!("it changes while it is read"));
+    }
+    let units = || std::str::from_utf8(&bytes).map(|text| text.encode_utf16().count() as u64);
+    if size.is_some_and(|size| size != about.len() && units() != Ok(size)) {
+        return Err(anyhow!("it is not the whole: its length is not the one that the host tells"));
+    }
     Ok(bytes)
+}
+
+/// Opens what is a file still; anything else neither blocks nor is followed.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    options.open(path)
 }

@@ -6,26 +6,25 @@ use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
 
 use super::document::{Document, Node};
+use super::own::Own;
 use super::{json, toml};
 
 /// Something of ours in a JSON file.
 #[derive(Debug, Clone)]
 pub(super) enum Entry {
     /// A hook: an item of the list that `path` leads to, or of a `hooks` list in one of its items.
-    Hook {
-        path: &'static [&'static str],
-        value: Value,
-        /// What ends the program's words in the command that is run: ` hook claude`.
-        words: String,
-    },
+    Hook { path: &'static [&'static str], value: Value, own: Own },
     /// The server of the retrieval tools: a member of the object that `path` leads to.
-    Server { path: &'static [&'static str], value: Value },
+    Server { path: &'static [&'static str], value: Value, own: Own },
     /// What the file has to say of itself, unless it does already. It stays.
     Note { name: &'static str, value: Value },
 }
 
 /// The name of the retrieval tools' server in a host's files.
 pub(super) const NAME: &str = "toolstub";
+
+/// How the line of a plugin begins that says what it calls.
+const CALL: &str = "const [program, ...words] = ";
 
 /// How a file is changed.
 #[derive(Debug, Clone)]
@@ -74,7 +73,7 @@ impl Edit {
                 }
                 text
             }
-            Self::Toml(_) => toml::Server::uninstall(text)?,
+            Self::Toml(server) => server.uninstall(text)?,
             Self::Whole(_) if self.is_in(text) => return Ok(None),
             Self::Whole(_) => text.to_owned(),
         };
@@ -88,10 +87,45 @@ impl Edit {
                 let Ok(document) = Document::parse(text) else { return false };
                 entries.iter().any(|entry| entry.find(&document).is_some())
             }
-            Self::Toml(_) => toml::is_in(text),
+            Self::Toml(server) => server.is_in(text),
             Self::Whole(whole) => whole.lines().next() == text.lines().next(),
         }
     }
+
+    /// The change that has made a text, with whatever options that was.
+    pub(super) fn as_in(&self, text: &str) -> Self {
+        match self {
+            Self::Json { entries, comments } => {
+                let Ok(document) = Document::parse(text) else { return self.clone() };
+                let entries = entries.iter().map(|entry| entry.as_in(&document)).collect();
+                Self::Json { entries, comments: *comments }
+            }
+            Self::Toml(server) => Self::Toml(server.as_in(text)),
+            Self::Whole(whole) => {
+                let is_made = beside_call(whole).eq(beside_call(text));
+                let made = if is_made { text } else { whole };
+                Self::Whole(made.to_owned())
+            }
+        }
+    }
+
+    /// What could be taken for ours in a text, and is not.
+    pub(super) fn others(&self, text: &str) -> Vec<String> {
+        match self {
+            Self::Json { entries, .. } => {
+                let Ok(document) = Document::parse(text) else { return Vec::new() };
+                entries.iter().flat_map(|entry| entry.others(&document)).collect()
+            }
+            Self::Toml(server) => server.other(text).into_iter().collect(),
+            Self::Whole(_) if self.is_in(text) => Vec::new(),
+            Self::Whole(_) => vec!["the file is not ours".to_owned()],
+        }
+    }
+}
+
+/// The lines of a plugin that are the same whatever it calls.
+fn beside_call(plugin: &str) -> impl Iterator<Item = &str> {
+    plugin.split_inclusive('\n').filter(|line| !line.starts_with(CALL))
 }
 
 /// Refuses what the host would not read.
@@ -129,7 +163,7 @@ impl Entry {
                     put(&document, span, inner)
                 }
             },
-            Self::Server { path, value } => {
+            Self::Server { path, value, .. } => {
                 if let Some(place) = found {
                     return put(&document, place.span, value);
                 }
@@ -163,65 +197,104 @@ impl Entry {
 
     fn find(&self, document: &Document<'_>) -> Option<Place> {
         match self {
-            Self::Hook { path, words, .. } => {
+            Self::Hook { path, own, .. } => {
                 let groups = document.items(document.find(path)?);
                 groups.into_iter().find_map(|group| {
-                    if is_run(document, group, words) {
+                    if is_run(document, group, own) {
                         return Some(Place {
                             span: group.span.clone(),
                             group: Some(group.span.clone()),
                         });
                     }
                     let hooks = document.items(document.member(group, "hooks")?);
-                    let ours = hooks.iter().find(|hook| is_run(document, hook, words))?;
+                    let ours = hooks.iter().find(|hook| is_run(document, hook, own))?;
                     let group = (hooks.len() == 1).then(|| group.span.clone());
                     Some(Place { span: ours.span.clone(), group })
                 })
             }
-            Self::Server { path, value } => {
+            Self::Server { path, own, .. } => {
                 let server = document.member(document.find(path)?, NAME)?;
-                is_server(document, server, value)
+                own.is_server(&server_words(document, server))
                     .then(|| Place { span: server.span.clone(), group: None })
             }
             Self::Note { .. } => None,
         }
     }
+
+    fn as_in(&self, document: &Document<'_>) -> Self {
+        let mut entry = self.clone();
+        if let Self::Hook { value, .. } | Self::Server { value, .. } = &mut entry
+            && let Some(place) = self.find(document)
+        {
+            let there = &document.text[place.group.unwrap_or(place.span)];
+            *value = serde_json::from_str(there).unwrap_or_default();
+        }
+        entry
+    }
+
+    fn others(&self, document: &Document<'_>) -> Vec<String> {
+        match self {
+            Self::Hook { path, own, .. } => {
+                let groups = document.find(path).map(|list| document.items(list));
+                let mut others = Vec::new();
+                for group in groups.unwrap_or_default() {
+                    let hooks = document.member(group, "hooks").map(|list| document.items(list));
+                    for hook in hooks.unwrap_or_default().into_iter().chain([group]) {
+                        let command = command(document, hook);
+                        if let Some(command) = command.filter(|it| own.is_like_hook(it)) {
+                            others.push(format!("the hook `{command}` is not ours"));
+                        }
+                    }
+                }
+                others
+            }
+            Self::Server { path, .. } => {
+                let servers = document.find(path);
+                let there = servers.and_then(|servers| document.member(servers, NAME));
+                let other = there.filter(|_| self.find(document).is_none());
+                let told = |_| format!("the server `{}.{NAME}` is not ours", path.join("."));
+                other.map(told).into_iter().collect()
+            }
+            Self::Note { .. } => Vec::new(),
+        }
+    }
 }
 
-/// The document with another value in a place, unless it says the same already.
+/// The document with another value in a place, unless it says the same already. Members that are not ours
+/// stay.
 fn put(document: &Document<'_>, span: Range<usize>, value: &Value) -> anyhow::Result<String> {
     let text = document.text;
-    if serde_json::from_str::<Value>(&text[span.clone()]).is_ok_and(|there| there == *value) {
+    let there = serde_json::from_str::<Value>(&text[span.clone()]).unwrap_or_default();
+    let mut wanted = value.clone();
+    if let (Value::Object(wanted), Value::Object(there)) = (&mut wanted, &there) {
+        for (name, value) in there {
+            wanted.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    if there == wanted {
         return Ok(text.to_owned());
     }
-    json::replace(text, span, value)
+    json::replace(text, span, &wanted)
 }
 
 /// Whether a hook runs this program.
-fn is_run(document: &Document<'_>, hook: &Node, words: &str) -> bool {
-    let command = document.member(hook, "command").and_then(|node| document.string(node));
-    command.is_some_and(|command| {
-        let at = command.find(words).filter(|at| {
-            let rest = &command[at + words.len()..];
-            rest.is_empty() || rest.starts_with(' ')
-        });
-        at.is_some_and(|at| command[..at].contains(NAME))
-    })
+fn is_run(document: &Document<'_>, hook: &Node, own: &Own) -> bool {
+    command(document, hook).is_some_and(|command| own.is_hook(&command))
 }
 
-/// Whether a server is this program: by its command, which is a text or a list of words.
-fn is_server(document: &Document<'_>, server: &Node, ours: &Value) -> bool {
-    let Some(command) = document.member(server, "command") else { return false };
-    let program = match document.items(command).first() {
-        Some(first) => document.string(first),
-        None => document.string(command),
-    };
-    let own = ours["command"].as_str().or_else(|| ours["command"][0].as_str());
-    program.is_some_and(|program| own == Some(&program) || is_program(&program))
+fn command(document: &Document<'_>, hook: &Node) -> Option<String> {
+    document.member(hook, "command").and_then(|node| document.string(node))
 }
 
-/// Whether a path leads to a program of this name.
-pub(super) fn is_program(path: &str) -> bool {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    name == NAME || name.strip_suffix(".exe") == Some(NAME)
+/// The program of a server and its arguments: a text and a list, or one list.
+fn server_words(document: &Document<'_>, server: &Node) -> Vec<String> {
+    let parts = ["command", "args"].into_iter().filter_map(|name| document.member(server, name));
+    let mut words = Vec::new();
+    for part in parts {
+        let items = document.items(part);
+        let nodes = if items.is_empty() { vec![part] } else { items };
+        // What is no text is no word that we write.
+        words.extend(nodes.into_iter().map(|node| document.string(node).unwrap_or_default()));
+    }
+    words
 }

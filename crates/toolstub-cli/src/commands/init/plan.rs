@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use toolstub_mcp::Tool;
 
 use super::entry::{Edit, Entry, NAME};
+use super::own::Own;
 use super::toml::Server;
 use crate::args::{Host, Init};
 use crate::context::Context;
@@ -19,6 +20,8 @@ use crate::failure::Failure;
 pub(super) struct Change {
     pub(super) path: PathBuf,
     pub(super) edit: Edit,
+    /// The folder that the file has to be in.
+    pub(super) within: Option<PathBuf>,
 }
 
 /// How the program is called.
@@ -35,8 +38,9 @@ const CLAUDE_TOOLS: &str = "^(Bash|Read|Grep|WebFetch|Agent|Task|mcp__.*)$";
 pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failure> {
     let program = Program::new(args, context).map_err(Failure::input)?;
     let folder = Folder::new(args.host, args.project).map_err(Failure::input)?;
-    let words = format!(" hook {}", host_name(args.host));
-    let hook = |path, value| Entry::Hook { path, value, words: words.clone() };
+    let own = Own { path: program.path.clone(), host: host_name(args.host) };
+    let hook = |path, value| Entry::Hook { path, value, own: own.clone() };
+    let server_in = |path, value| Entry::Server { path, value, own: own.clone() };
     let json = |entries| Edit::Json { entries, comments: false };
     let command = program.hook(args.host);
     let server = json!({"command": program.path, "args": program.mcp()});
@@ -53,16 +57,13 @@ pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failur
                     folder.hooks.join("settings.json"),
                     json(vec![hook(&["hooks", "PostToolUse"], group)]),
                 ),
-                (
-                    folder.servers,
-                    json(vec![Entry::Server { path: &["mcpServers"], value: server }]),
-                ),
+                (folder.servers, json(vec![server_in(&["mcpServers"], server)])),
             ]
         }
         Host::Codex => {
             let run = json!({"type": "command", "command": command});
             let group = json!({"matcher": "*", "hooks": [run]});
-            let server = Server { program: program.path.clone(), arguments: program.mcp() };
+            let server = Server { own: own.clone(), arguments: program.mcp() };
             vec![
                 (
                     folder.hooks.join("hooks.json"),
@@ -81,10 +82,8 @@ pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failur
             let command = format!("{command} --tail-tool {}", quoted(&tail));
             let run = json!({"name": NAME, "type": "command", "command": command});
             let group = json!({"matcher": "*", "hooks": [run]});
-            let entries = vec![
-                hook(&["hooks", "AfterTool"], group),
-                Entry::Server { path: &["mcpServers"], value: server },
-            ];
+            let entries =
+                vec![hook(&["hooks", "AfterTool"], group), server_in(&["mcpServers"], server)];
             vec![(folder.servers, Edit::Json { entries, comments: true })]
         }
         Host::Cursor => {
@@ -94,24 +93,23 @@ pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failur
             ];
             vec![
                 (folder.hooks.join("hooks.json"), json(hooks)),
-                (
-                    folder.servers,
-                    json(vec![Entry::Server { path: &["mcpServers"], value: server }]),
-                ),
+                (folder.servers, json(vec![server_in(&["mcpServers"], server)])),
             ]
         }
         Host::Opencode => {
             let mut words = vec![program.path.clone()];
             words.extend(program.mcp());
             let server = json!({"type": "local", "command": words, "enabled": true});
-            let entries = vec![Entry::Server { path: &["mcp"], value: server }];
+            let entries = vec![server_in(&["mcp"], server)];
             vec![
                 (folder.hooks.join("plugin/toolstub.js"), Edit::Whole(program.plugin())),
                 (folder.servers, Edit::Json { entries, comments: true }),
             ]
         }
     };
-    Ok(changes.into_iter().map(|(path, edit)| Change { path, edit }).collect())
+    let within = folder.project;
+    let change = |(path, edit)| Change { path, edit, within: within.clone() };
+    Ok(changes.into_iter().map(change).collect())
 }
 
 fn host_name(host: Host) -> &'static str {
@@ -130,6 +128,8 @@ struct Folder {
     hooks: PathBuf,
     /// The file that names MCP servers.
     servers: PathBuf,
+    /// The folder of the project whose files these are.
+    project: Option<PathBuf>,
 }
 
 impl Folder {
@@ -143,20 +143,20 @@ impl Folder {
         };
         let dot = |name: &str, servers: &str| {
             let hooks = home.join(name);
-            Self { servers: hooks.join(servers), hooks }
+            (hooks.join(servers), hooks)
         };
-        Ok(match host {
+        let (servers, hooks) = match host {
             Host::Claude => {
                 let folder = variable("CLAUDE_CONFIG_DIR");
                 let servers = if project { ".mcp.json" } else { ".claude.json" };
-                Self {
-                    servers: folder.as_ref().unwrap_or(&home).join(servers),
-                    hooks: folder.unwrap_or_else(|| home.join(".claude")),
-                }
+                (
+                    folder.as_ref().unwrap_or(&home).join(servers),
+                    folder.unwrap_or_else(|| home.join(".claude")),
+                )
             }
             Host::Codex => {
                 let hooks = variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
-                Self { servers: hooks.join("config.toml"), hooks }
+                (hooks.join("config.toml"), hooks)
             }
             Host::Gemini => dot(".gemini", "settings.json"),
             Host::Cursor => dot(".cursor", "mcp.json"),
@@ -168,9 +168,10 @@ impl Folder {
                 let plain = folder.join("opencode.json");
                 let servers = if commented.exists() && !plain.exists() { commented } else { plain };
                 let hooks = if project { home.join(".opencode") } else { config.clone() };
-                Self { hooks, servers }
+                (servers, hooks)
             }
-        })
+        };
+        Ok(Self { hooks, servers, project: project.then_some(home) })
     }
 }
 
