@@ -3,9 +3,8 @@
 //! Where anything fails, the result stays as it is: a server that works must not stop working because
 //! a store does not.
 
-use std::time::Duration;
-
 use bytes::Bytes;
+use tokio::time::timeout;
 use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn};
 
 use super::splice::{Object, Patches, items};
@@ -15,8 +14,6 @@ use crate::Tool;
 
 const STRUCTURED: &str = "structuredContent";
 const JSON: &str = "application/json";
-/// How long a client waits for a store before it gets its result whole.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Proxy {
     /// Whether a result can be too long for all that is known without reading it. What a retrieval tool
@@ -31,7 +28,7 @@ impl Proxy {
     ///
     /// A store that does not answer is one that failed: the client waits for its result.
     pub(super) async fn shrink(&self, result: &str, tool: &str) -> Option<String> {
-        let shrunk = tokio::time::timeout(PATIENCE, self.shrink_it(result, tool)).await;
+        let shrunk = timeout(self.patience, self.shrink_it(result, tool)).await;
         shrunk.unwrap_or_else(|_| {
             tracing::warn!(tool, "the store does not answer; a result stays as it is");
             None

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use tokio::time::timeout;
-
 use super::asked::{Kind, Request};
 use super::client::response;
 use super::message::{Frame, Message};
@@ -64,15 +62,8 @@ impl Proxy {
             match change {
                 Change::Text(with) => patches.replace(slice, with),
                 Change::Result { tool } => {
-                    match timeout(self.patience, self.shrink(slice, &tool)).await {
-                        Ok(Some(with)) => patches.replace(slice, with),
-                        Ok(None) => {}
-                        Err(_) => {
-                            tracing::warn!(
-                                tool,
-                                "the store takes too long: a result stays as it is"
-                            );
-                        }
+                    if let Some(with) = self.shrink(slice, &tool).await {
+                        patches.replace(slice, with);
                     }
                 }
             }
