@@ -217,7 +217,7 @@ fn start(command: &UpstreamCommand) -> Result<Child, McpError> {
 }
 
 /// Waits for something, but not too long. Time in which something else holds it up does not count.
-async fn within<T>(
+pub(super) async fn within<T>(
     limit: Duration,
     mut is_held_up: impl FnMut() -> bool,
     work: impl Future<Output = T>,

@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
+use super::child::within;
 use super::client::Forward;
 use super::frames::{Frames, Piece, Sink};
 use super::message::{Frame, Id, Message, id};
@@ -304,7 +305,8 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                 while self.tasks.join_next().await.is_some() {}
                 self.answers.finish().await;
             };
-            let _ = timeout(PATIENCE, rest).await;
+            // A client that reads slowly gets all the same.
+            within(PATIENCE, || self.client.is_writing(), rest).await;
         }
         self.tasks.abort_all();
     }

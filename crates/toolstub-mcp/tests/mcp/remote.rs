@@ -372,6 +372,23 @@ async fn server_may_send_on_to_itself() {
 }
 
 #[tokio::test]
+async fn client_that_goes_and_reads_slowly_gets_all() {
+    let long = format!("\"{}\"", "x".repeat(3 << 20));
+    let server = Server::new(move |request| json_body("", &result(request, &long))).await;
+    let mut client = Client::new(&server);
+    for id in 0..3 {
+        client.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#)).await;
+    }
+    drop(client.said);
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let mut text = String::new();
+    client.heard.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text.lines().count(), 3);
+    assert!(text.lines().all(|line| line.len() > 3 << 20 && line.ends_with("\"}")));
+    assert_eq!(client.running.await.unwrap().unwrap(), Exit::Client);
+}
+
+#[tokio::test]
 async fn many_long_answers_all_arrive() {
     let server = Server::new(|request| {
         let text = "a long line\n".repeat(250_000);
