@@ -17,6 +17,8 @@ const STRUCTURED: &str = "structuredContent";
 const JSON: &str = "application/json";
 /// How long a client waits for a store before it gets its result whole.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// For how many bytes of the result it waits a second more.
+const A_SECOND: usize = 500_000;
 
 impl Proxy {
     /// Whether a result can be too long for all that is known without reading it. What a retrieval tool
@@ -31,7 +33,8 @@ impl Proxy {
     ///
     /// A store that does not answer is one that failed: the client waits for its result.
     pub(super) async fn shrink(&self, result: &str, tool: &str) -> Option<String> {
-        let shrunk = tokio::time::timeout(PATIENCE, self.shrink_it(result, tool)).await;
+        let patience = PATIENCE + Duration::from_secs((result.len() / A_SECOND) as u64);
+        let shrunk = tokio::time::timeout(patience, self.shrink_it(result, tool)).await;
         shrunk.unwrap_or_else(|_| {
             tracing::warn!(tool, "the store does not answer; a result stays as it is");
             None
@@ -59,6 +62,10 @@ impl Proxy {
                     return None;
                 }
             };
+        // Where storing failed the result is not touched, not even by what would be said twice.
+        if outcomes.iter().any(|outcome| outcome.error().is_some()) {
+            return None;
+        }
         let is_changed = outcomes.iter().any(|outcome| outcome.replacement().is_some());
         let with = match fields.given(STRUCTURED) {
             Some(structured) => match self.options.structured {
