@@ -3,7 +3,10 @@
 //! Both eras of the protocol are spoken: with a handshake, up to 2025-11-25, and without, from
 //! 2026-07-28 on.
 
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
@@ -118,4 +121,54 @@ pub fn http_service(tools: Tools, allowed_hosts: Option<&[String]>) -> HttpServi
 /// The standard streams of this process, on the system's own terms where they are pipes.
 pub fn standard_streams() -> (impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin) {
     rmcp::transport::io::stdio_pipes()
+}
+
+/// Returns once whoever was at the other end of this process's standard streams has been gone from
+/// both for 10 seconds, even while there is something left to read.
+pub async fn standard_streams_left() {
+    const LOOK: Duration = Duration::from_millis(500);
+    let mut seen = 0;
+    while seen < 20 {
+        tokio::time::sleep(LOOK).await;
+        seen = if are_left(&std::io::stdin(), &std::io::stdout()) { seen + 1 } else { 0 };
+    }
+}
+
+/// Whether nobody writes to an input any more, and nobody reads an output.
+#[cfg(unix)]
+fn are_left(input: &impl AsFd, output: &impl AsFd) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let none = PollFlags::empty();
+    let mut ends = [PollFd::new(input, none), PollFd::new(output, none)];
+    let looked = poll(&mut ends, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    let gone = PollFlags::HUP | PollFlags::ERR;
+    looked.is_ok() && ends.iter().all(|end| end.revents().intersects(gone))
+}
+
+/// Elsewhere that cannot be seen.
+#[cfg(not(unix))]
+fn are_left<I, O>(_: &I, _: &O) -> bool {
+    false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::{Write as _, pipe};
+
+    use super::*;
+
+    #[test]
+    fn streams_are_left_once_both_ends_are_gone() {
+        let (input, mut said) = pipe().unwrap();
+        let (heard, output) = pipe().unwrap();
+        said.write_all(b"unread").unwrap();
+        assert!(!are_left(&input, &output));
+        drop(said);
+        assert!(!are_left(&input, &output));
+        drop(heard);
+        assert!(are_left(&input, &output));
+        let (_heard, output) = pipe().unwrap();
+        assert!(!are_left(&input, &output));
+    }
 }

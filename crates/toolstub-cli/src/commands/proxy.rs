@@ -42,7 +42,13 @@ pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
     let upstream = upstream(args.command, &args.headers)?;
     with_streams(async {
         let (input, output) = toolstub_mcp::standard_streams();
-        let stop = interrupt::signalled();
+        // A client that is gone is noticed even where the server keeps what it said from being read.
+        let stop = async {
+            tokio::select! {
+                () = interrupt::signalled() => {}
+                () = toolstub_mcp::standard_streams_left() => {}
+            }
+        };
         let exit = match upstream {
             Upstream::Url(url) => proxy.run_url(url, input, output, stop).await,
             Upstream::Command(command) => proxy.run_command(&command, input, output, stop).await,
@@ -50,6 +56,7 @@ pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
         match exit.map_err(failure)? {
             Exit::Client => Ok(Outcome::Done),
             Exit::Upstream(code) => Ok(Outcome::Code(code)),
+            Exit::Stopped if interrupt::caught().is_none() => Ok(Outcome::Done),
             Exit::Stopped => Err(Failure::storage(anyhow!("interrupted"))),
         }
     })
