@@ -14,6 +14,8 @@ use crate::Tool;
 
 const STRUCTURED: &str = "structuredContent";
 const JSON: &str = "application/json";
+/// For how many bytes of a result a client waits a second more.
+const A_SECOND: usize = 500_000;
 
 impl Proxy {
     /// Whether a result can be too long for all that is known without reading it. What a retrieval tool
@@ -28,7 +30,8 @@ impl Proxy {
     ///
     /// A store that does not answer is one that failed: the client waits for its result.
     pub(super) async fn shrink(&self, result: &str, tool: &str) -> Option<String> {
-        let shrunk = timeout(self.patience, self.shrink_it(result, tool)).await;
+        let more = Duration::from_secs((result.len() / A_SECOND) as u64);
+        let shrunk = timeout(self.patience + more, self.shrink_it(result, tool)).await;
         shrunk.unwrap_or_else(|_| {
             tracing::warn!(tool, "the store does not answer; a result stays as it is");
             None
@@ -56,6 +59,10 @@ impl Proxy {
                     return None;
                 }
             };
+        // Where storing failed the result is not touched, not even by what would be said twice.
+        if outcomes.iter().any(|outcome| outcome.error().is_some()) {
+            return None;
+        }
         let is_changed = outcomes.iter().any(|outcome| outcome.replacement().is_some());
         let with = match fields.given(STRUCTURED) {
             Some(structured) => match self.options.structured {

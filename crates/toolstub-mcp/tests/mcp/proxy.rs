@@ -505,6 +505,29 @@ async fn result_stays_where_the_store_fails() {
 }
 
 #[tokio::test]
+async fn where_the_store_fails_nothing_is_taken_away_that_is_said_twice() {
+    let text = Value::from(log(30_000)).to_string();
+    let whole = r#"{"content":[{"type":"text","text":@}],"structuredContent":{"content":@}}"#;
+    let whole = whole.replace('@', &text);
+    let mut stayed = 0;
+    for nth in 0.. {
+        let backend = Arc::new(FaultyBackend::new(Arc::new(MemoryBackend::new())));
+        backend.fail(Fault::ErrorBefore(ErrorKind::StorageFull), nth);
+        let store = ResultStore::new(Arc::clone(&backend) as Arc<dyn Backend>);
+        let mut wire = Wire::new(&store, Config::default(), ProxyOptions::default());
+        let heard = wire.call(&whole).await;
+        if heard.len() > 4000 {
+            assert_eq!(heard, whole);
+            stayed += 1;
+        }
+        if backend.heal().is_none() {
+            assert!(heard.len() < 4000 && stayed > 0);
+            break;
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_stored_holds_nothing_else_up() {
     let mut wire = wire(ProxyOptions::default());
     for id in 0..20 {
