@@ -3,6 +3,8 @@
 //! Where anything fails, the result stays as it is: a server that works must not stop working because
 //! a store does not.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use tokio::time::timeout;
 use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn};
