@@ -20,7 +20,7 @@ pub(crate) fn run(args: List, context: &Context) -> Result<Outcome, Failure> {
         limit: args.limit,
         cursor: args.cursor,
     };
-    let store = context.open()?.session(session);
+    let store = context.open_existing()?.session(session);
     let listed = block_on(async { Ok(store.list(&request).await?) })?;
     let unreadable = listed.unreadable;
     if context.json {

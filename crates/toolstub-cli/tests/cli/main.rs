@@ -271,6 +271,30 @@ fn removing_is_explicit() {
 }
 
 #[test]
+fn commands_that_store_nothing_make_no_store() {
+    let home = Home::new();
+    for (args, code) in [
+        (&["list"][..], 0),
+        (&["stats"], 0),
+        (&["verify"], 0),
+        (&["gc"], 0),
+        (&["read", "tr_none"], 1),
+        (&["search", "tr_none", "word"], 1),
+        (&["verify", "tr_none"], 1),
+        (&["rm", "tr_none"], 1),
+        (&["purge", "--session", "default", "--yes"], 0),
+    ] {
+        let output = home.run(&[args, &["--store", "mistyped"]].concat());
+        exits(&output, code);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(told.matches("there is no store at `mistyped`").count(), 1, "{args:?}: {told}");
+        assert!(!home.path().join("mistyped").exists(), "{args:?}");
+    }
+    exits(&home.run_with(&["put", "-", "--store", "mistyped"], b"one"), 0);
+    assert!(home.path().join("mistyped").is_dir());
+}
+
+#[test]
 fn bad_input_is_told_with_what_would_be_right() {
     let home = Home::new();
     fails(
@@ -291,6 +315,7 @@ fn bad_input_is_told_with_what_would_be_right() {
         "session id is empty",
     );
     fails(&home.run(&["list", "--json", "--store", "ftp://x"]), 2, "INVALID_ARGUMENT", "location");
+    home.put(b"one", &[]);
     let plain = home.run(&["read", "tr_none"]);
     assert!(plain.stdout.is_empty());
     assert!(String::from_utf8_lossy(&plain.stderr).starts_with("toolstub: not found: "));
