@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use serde::Deserialize;
 use toolstub_core::{Kind, OffsetUnit};
 
@@ -76,6 +77,26 @@ pub(crate) enum Command {
     Init(Init),
     /// Try out the store and say what it guarantees.
     Doctor,
+    /// Show on an example what enters the context, and how the original is read.
+    Demo,
+    /// Print what a shell needs to complete command lines.
+    Completions(Completions),
+    /// Print the manual page of the program, or of one command.
+    Man(Man),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Man {
+    /// The command; without it, the program.
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
 }
 
 /// An agent's host. Its payload is read from standard input; the answer, if there is one, goes to standard
@@ -210,7 +231,7 @@ pub(crate) struct Put {
 }
 
 /// What is known of a tool result, and how its stub is written.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct Described {
     /// The tool's name, for the stub's header.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]

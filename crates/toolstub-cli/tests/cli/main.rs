@@ -3,6 +3,7 @@
 mod hook;
 mod init;
 mod schema;
+mod shown;
 #[cfg(unix)]
 mod signals;
 
