@@ -235,8 +235,8 @@ impl Incoming {
     }
 }
 
-/// The parts of those messages of an object that are steps of a turn.
-pub(crate) fn turn_parts(object: &[u8], turn: &str) -> Vec<Part> {
+/// Gives out the turn and the parts of each message of an object that is a step of a turn.
+pub(crate) fn steps(object: &[u8], mut found: impl FnMut(&str, &RawValue)) {
     #[derive(serde::Deserialize)]
     struct Step<'a> {
         #[serde(default)]
@@ -244,14 +244,24 @@ pub(crate) fn turn_parts(object: &[u8], turn: &str) -> Vec<Part> {
         #[serde(borrow)]
         parts: &'a RawValue,
     }
-    let mut parts = Vec::new();
-    for line in lines_of(object) {
+    // A name as it is kept: most messages are no steps, and need not be parsed to see that.
+    let name = memchr::memmem::Finder::new("\"turn_id\":");
+    for line in lines_of(object).filter(|line| name.find(line).is_some()) {
         let Ok(step) = serde_json::from_slice::<Step<'_>>(line) else { continue };
-        if step.turn_id.as_deref() == Some(turn) {
-            parts.extend(serde_json::from_str::<Vec<Part>>(step.parts.get()).unwrap_or_default());
+        if let Some(turn) = &step.turn_id {
+            found(turn, step.parts);
         }
     }
-    parts
+}
+
+/// The tool parts of a kept message.
+pub(crate) fn tool_parts(parts: &RawValue) -> Vec<ToolPart> {
+    let parts: Vec<Part> = serde_json::from_str(parts.get()).unwrap_or_default();
+    let tool = |part| match part {
+        Part::Tool(part) => Some(part),
+        Part::Other(_) => None,
+    };
+    parts.into_iter().filter_map(tool).collect()
 }
 
 /// The messages of an object; other lines are notes.
