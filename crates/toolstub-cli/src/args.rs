@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Where results are kept: a path, a file: URL, `s3://bucket/prefix` or memory: [default: a folder in the data directory]
     #[arg(long, global = true, env = "TOOLSTUB_STORE", value_name = "URL-OR-PATH")]
     pub(crate) store: Option<String>,
-    /// The session that results belong to [default: default; purge has none]
+    /// The session that results belong to [default: default; hook and proxy have their own, purge has none]
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// The event that results belong to.
@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Read(Read),
     /// Find a text in a stored result.
     Search(Search),
-    /// List the results of the session.
+    /// List the results of the session, or the sessions.
     List(List),
     /// Remove a stored result.
     Rm(Rm),
@@ -336,6 +336,9 @@ pub(crate) struct Search {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct List {
+    /// List the sessions of the store instead.
+    #[arg(long, conflicts_with_all = ["cursor", "tool_name", "kind"])]
+    pub(crate) sessions: bool,
     /// The most results to print, up to 1000.
     #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true, value_parser = integer)]
     pub(crate) limit: i128,

@@ -60,6 +60,17 @@ impl Context {
         Ok(ResultStore::new(open(&self.location()?, &self.options(true))?))
     }
 
+    /// Opens the store for a command that ends and leaves a ref behind.
+    pub(crate) fn open_lasting(&self) -> Result<ResultStore, Failure> {
+        if self.location()?.starts_with("memory:") {
+            return Err(Failure::input(anyhow!(
+                "the store memory: is gone when this command ends, and so is what its refs lead to; \
+                 give a path or s3://bucket/prefix"
+            )));
+        }
+        self.open()
+    }
+
     /// Opens the store for a command that puts nothing into it: a folder that is not there is told,
     /// and stands for an empty store.
     pub(crate) fn open_existing(&self) -> Result<ResultStore, Failure> {

@@ -32,7 +32,7 @@ pub(crate) fn run(context: &Context) -> Result<Outcome, Failure> {
     let describe = Describe::new(&described, &context.config);
     let original = Original::new(orders(), DEFAULT_HARD_CAP);
     let (detection, synopsis) = describe.original(&original)?;
-    let store = context.open()?;
+    let store = context.open_lasting()?;
     let request = WriteRequest {
         event: context.event()?,
         tool_name: described.tool_name.clone(),

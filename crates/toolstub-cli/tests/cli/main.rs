@@ -272,6 +272,35 @@ fn removing_is_explicit() {
 }
 
 #[test]
+fn sessions_are_listed() {
+    let home = Home::new();
+    exits(&home.run(&["list", "--sessions"]), 0);
+    for session in ["b", "agent:main:7", "a"] {
+        home.put(b"one", &["--session", session]);
+    }
+    let listed = home.run(&["list", "--sessions"]);
+    exits(&listed, 0);
+    assert_eq!(String::from_utf8(listed.stdout).unwrap(), "a\nagent:main:7\nb\n");
+    let listed = json(&home.run(&["list", "--sessions", "--json"]), 0);
+    assert_eq!(listed, serde_json::json!({"sessions": ["a", "agent:main:7", "b"]}));
+    // Whoever looks into the wrong session is told where to look.
+    let empty = home.run(&["list"]);
+    exits(&empty, 0);
+    assert!(empty.stdout.is_empty());
+    let told = String::from_utf8(empty.stderr).unwrap();
+    assert!(told.contains("`default`; `toolstub list --sessions`"), "{told}");
+    assert!(home.run(&["list", "--session", "a"]).stderr.is_empty());
+}
+
+#[test]
+fn what_is_kept_in_memory_leaves_no_ref() {
+    let home = Home::new();
+    let output = home.run_with(&["put", "-", "--json", "--store", "memory:"], b"one");
+    fails(&output, 2, "INVALID_ARGUMENT", "gone when this command ends");
+    exits(&home.run(&["doctor", "--store", "memory:"]), 0);
+}
+
+#[test]
 fn commands_that_store_nothing_make_no_store() {
     let home = Home::new();
     for (args, code) in [
