@@ -30,7 +30,7 @@ use toolstub_store::{
     BackendError, Created, Depth, Entry, Key, ListOptions, ResultStore, StoreError,
 };
 
-pub(crate) use self::append::Begun;
+pub(crate) use self::append::{Appended, Begun};
 pub(crate) use self::name::Name;
 pub(crate) use self::record::SessionRecord;
 use self::record::{messages, record_key};

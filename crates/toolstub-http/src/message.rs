@@ -47,12 +47,12 @@ impl Incoming {
     /// Reads a message; what is wrong with it is noted, and `None` comes back.
     pub(crate) fn read(fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Self> {
         let mut found = Faults::default();
-        let role = required_string(fields, "role", at, &mut found);
+        let role = required_name(fields, "role", at, &mut found);
         let peer_id = peer(fields, at, &mut found);
         let content = ask::string(fields, "content", at, &mut found);
         let listed = ask::list(fields, "parts", at, &mut found);
-        let created_at = ask::string(fields, "created_at", at, &mut found);
-        let turn_id = ask::string(fields, "turn_id", at, &mut found);
+        let created_at = ask::name(fields, "created_at", at, &mut found);
+        let turn_id = ask::name(fields, "turn_id", at, &mut found);
         let message_kind = kind(fields, at, &mut found);
         let source_message_ids = sources(fields, at, &mut found);
         ask::telemetry(fields, at, &mut found);
@@ -124,24 +124,19 @@ fn on_one_line(json: String) -> String {
     if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ") } else { json }
 }
 
-fn required_string(
-    fields: &Fields,
-    name: &str,
-    at: &[&str],
-    faults: &mut Faults,
-) -> Option<String> {
+fn required_name(fields: &Fields, name: &str, at: &[&str], faults: &mut Faults) -> Option<String> {
     match fields.get(name) {
         None => faults.add(&[at, &[name]].concat(), "Field required", "missing"),
         Some(value) if value.get() == "null" => {
             faults.add(&[at, &[name]].concat(), "Input should be a valid string", "string_type");
         }
-        Some(_) => return ask::string(fields, name, at, faults),
+        Some(_) => return ask::name(fields, name, at, faults),
     }
     None
 }
 
 fn peer(fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<String> {
-    let peer = ask::string(fields, "peer_id", at, faults)?;
+    let peer = ask::name(fields, "peer_id", at, faults)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '@');
     let wrong = match peer.as_str() {
         "." | ".." => "peer_id must not be '.' or '..'",

@@ -130,9 +130,8 @@ impl From<SessionError> for Problem {
         match error {
             SessionError::Store(error) => error.into(),
             SessionError::Rejected { .. } => {
-                let message = error_chain(&error);
-                tracing::error!(%message, "an original could not be stored");
-                Self::whole(Code::FailedPrecondition, message, json!({}))
+                tracing::error!(cause = error_chain(&error), "an original could not be stored");
+                Self::whole(Code::FailedPrecondition, error.to_string(), json!({}))
             }
             SessionError::NoSuchIndex { .. } => {
                 Self::whole(Code::NotFound, error.to_string(), json!({}))

@@ -31,9 +31,9 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(240);
 
 pub(crate) fn run(args: &Serve, context: &Context) -> Result<Outcome, Failure> {
     let keys = keys(args)?;
-    if args.timeout > MAX_TIMEOUT {
+    if args.timeout.is_zero() || args.timeout > MAX_TIMEOUT {
         return Err(Failure::input(anyhow!(
-            "--timeout is at most 4m; a request that takes longer has failed"
+            "--timeout is 1s to 4m; a request that takes longer has failed"
         )));
     }
     let options = Options {

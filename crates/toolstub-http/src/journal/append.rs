@@ -27,6 +27,15 @@ pub(crate) struct Begun {
     began_micros: u64,
 }
 
+/// What came of appending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Appended {
+    /// What all messages come to.
+    pub(crate) sums: Sums,
+    /// Whether the same request had been there before.
+    pub(crate) is_repeat: bool,
+}
+
 impl Begun {
     /// The last names in the session, at most so many, in order.
     pub(crate) fn last(&self, most: usize) -> Vec<Name> {
@@ -77,10 +86,10 @@ impl Journal {
         &self,
         begun: Begun,
         batch: Batch,
-    ) -> Result<Option<Sums>, StoreError> {
+    ) -> Result<Option<Appended>, StoreError> {
         let Begun { id, record, mut view, mut began_micros } = begun;
         if batch.lines.is_empty() {
-            return Ok(Some(view.sums()));
+            return Ok(Some(Appended { sums: view.sums(), is_repeat: false }));
         }
         if view.began.elapsed() >= FRESH {
             let look = self.look(&id, false).await?;
@@ -93,7 +102,7 @@ impl Journal {
             None => Unique::of_chance(digest(&[super::chance().as_bytes()])),
         };
         let count = batch.lines.len() as u64;
-        let mut added = Sums { count, tokens: batch.tokens, last_micros: None };
+        let mut is_repeat = false;
         if let Some(given) = &batch.idempotency
             && let Some(name) = view.found(unique)
         {
@@ -101,10 +110,11 @@ impl Journal {
                 // The first attempt came through, and its answer did not. What it refers to was just
                 // stored once more, if it was gone.
                 Other::Same if view.has_settled(unique) => {
-                    return Ok(self.is_still(&id, &record).await?.then_some(sums));
+                    let is_there = self.is_still(&id, &record).await?;
+                    return Ok(is_there.then_some(Appended { sums, is_repeat: true }));
                 }
                 // It may still be taken back: this one then counts in its place.
-                Other::Same => added = Sums::default(),
+                Other::Same => is_repeat = true,
                 Other::Gone => {
                     sums.count = sums.count.saturating_sub(name.count);
                     sums.tokens = sums.tokens.saturating_sub(name.tokens);
@@ -140,7 +150,7 @@ impl Journal {
         if let Some(given) = &batch.idempotency {
             // Another request may have come with the same key at this very moment. Which of the two
             // was acknowledged nobody knows, so neither is: each takes itself back.
-            let look = self.look(&id, false).await?;
+            let look = self.look(&id, true).await?;
             let others = look.names.iter().filter(|other| other.unique == unique);
             for other in others.filter(|other| **other != name) {
                 if self.other(&id, other, given).await? == Other::Different {
@@ -151,11 +161,12 @@ impl Journal {
         }
         lock(&self.tail(&id)).add(&record.incarnation, name);
         self.bodies.insert((id.encoded().to_owned(), name), body);
-        Ok(Some(Sums {
-            count: sums.count + added.count,
-            tokens: sums.tokens + added.tokens,
-            last_micros: Some(micros),
-        }))
+        if !is_repeat {
+            sums.count += count;
+            sums.tokens += batch.tokens;
+        }
+        sums.last_micros = Some(micros);
+        Ok(Some(Appended { sums, is_repeat }))
     }
 
     /// What another request with the same key was.

@@ -15,10 +15,10 @@ use super::{Answer, At, Shared};
 use crate::ask::{self, Faults, Fields};
 use crate::body::at_length;
 use crate::envelope;
-use crate::journal::{Batch, Begun, Idempotency, Sums, TRIES, chance};
+use crate::journal::{Appended, Batch, Begun, Idempotency, Sums, TRIES, chance};
 use crate::message::{Incoming, steps, tool_parts};
 use crate::problem::{Code, Problem};
-use crate::service::Service;
+use crate::service::{Service, to_its_end};
 use crate::times;
 
 /// The most messages of one batch.
@@ -183,8 +183,10 @@ impl Service {
             let mut batch = self.shortened(id, &begun, messages, &ids, &now).await?;
             batch.idempotency = idempotency.cloned();
             let count = batch.lines.len() as u64;
-            if let Some(sums) = self.journal.append(begun, batch).await? {
-                self.metrics.messages_appended.inc_by(count);
+            let service = Arc::clone(self);
+            let work = async move { service.journal.append(begun, batch).await };
+            if let Some(Appended { sums, is_repeat }) = to_its_end(work).await? {
+                self.metrics.messages_appended.inc_by(if is_repeat { 0 } else { count });
                 return Ok(sums);
             }
             tracing::warn!(session = id.as_str(), "removed while it was appended to; once more");
