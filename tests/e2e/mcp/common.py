@@ -60,6 +60,14 @@ def listening(command, port, **env):
         process.wait(20)
 
 
+@contextlib.contextmanager
+def service():
+    """The tools as `toolstub serve` offers them."""
+    port = free_port()
+    with listening([*TOOLSTUB, "serve", "--listen", f"127.0.0.1:{port}"], port) as url:
+        yield url
+
+
 def fake_over_http(log, *options):
     port = free_port()
     return listening([sys.executable, "fake.py", str(log), "http", str(port), *options], port)

@@ -54,13 +54,19 @@ def keep(what, line):
             log.write(line + b"\n")
 
 
-def text(length):
-    return (LINE * (length // len(LINE) + 1))[:length]
+def text(length, line=LINE):
+    return (line * (length // len(line) + 1))[:length]
+
+
+def written(length, line=LINE):
+    """The same text as JSON, made fast."""
+    whole, rest = divmod(length, len(line))
+    line, rest = (json.dumps(part, ensure_ascii=False)[1:-1] for part in (line, line[:rest]))
+    return '"' + line * whole + rest + '"'
 
 
 def mixed(length, **more):
     """A long text among blocks that are none of the proxy's business."""
-    long = json.dumps(text(length), ensure_ascii=False)
     before = '{"content":[{"type":"image","data":"' + "A" * 30000 + '","mimeType":"image/png"},' \
              '{"annotations":{"priority":0.10},"type":"text", "text":'
     after = ',"_meta":{"x":1.10}},{"type":"x-unknown","text":"' + "u" * 30000 + '"},' \
@@ -81,17 +87,16 @@ def result(method, params, is_modern):
     if method != "tools/call":
         return '{"x":1.10}' if method == "ping" else None
     tool, arguments = params["name"], params.get("arguments") or {}
-    length = arguments.get("length", 30000)
+    long = written(arguments.get("length", 30000), arguments.get("line", LINE))
     if tool == "echo":
         return json.dumps({"content": [{"type": "text", "text": arguments["text"]}]})
     if tool == "odd":
         return ODD
     if tool == "mixed":
-        return mixed(length)
+        return mixed(long)
     if tool == "error":
-        return '{"isError":true,"content":[{"type":"text","text":%s}]}' % json.dumps(text(length), ensure_ascii=False)
+        return '{"isError":true,"content":[{"type":"text","text":%s}]}' % long
     if tool == "rows":
-        long = json.dumps(text(length), ensure_ascii=False)
         return '{"content":[{"type":"text","text":%s}],"structuredContent":{"text":%s,"n":1.10}, "x":1.10}' % (long, long)
     if tool == "asks":
         return '{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create"}},"x":"%s"}' % ("x" * 30000)

@@ -44,17 +44,7 @@ assert is_stub(called([*TOOLSTUB, "proxy", *SQLITE], "read_query", query="select
 done("git and sqlite leave stubs")
 
 # The tools over HTTP, as the service offers them.
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    listen = f"127.0.0.1:{free.getsockname()[1]}"
-service = subprocess.Popen([*TOOLSTUB, "serve", "--listen", listen], stderr=subprocess.DEVNULL)
-try:
-    url = f"http://{listen}/mcp"
-    for _ in range(100):
-        with contextlib.suppress(OSError):
-            urllib.request.urlopen(f"http://{listen}/health").close()
-            break
-        time.sleep(0.1)
+with service() as url:
     http = [url, "--transport", "http"]
     listed = inspect(*http, "--method", "tools/list", "--strict")
     assert [tool["name"] for tool in json.loads(listed.stdout)["tools"]] == OURS
@@ -65,6 +55,3 @@ try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert run.returncode == 0, (scenario, run.stdout[-2000:], run.stderr[-2000:])
     done("the service offers the tools over HTTP, and conforms")
-finally:
-    service.terminate()
-    service.wait(20)
