@@ -14,7 +14,7 @@ from common import (EVERYTHING, FETCH, FILES, FILESYSTEM, GIT, MEMORY, OURS, TIM
                     joined, listening, next_offset, proxied, ref_of, same, service)
 
 # In seconds: how long a client waits for 20 MB.
-PATIENCE = 8
+PATIENCE = 10
 
 def server(command):
     return StdioServerParameters(command=command[0], args=command[1:])
