@@ -91,7 +91,7 @@ fn carry_out(steps: &[Step]) -> Result<(), Failure> {
             Ok(kept) => done.push((step, kept)),
             Err(error) => {
                 for (step, kept) in done {
-                    step.undo(kept);
+                    step.undo(kept.as_ref());
                 }
                 let error = error.context(format!("cannot change {}", step.place.path.display()));
                 return Err(Failure::storage(error));
@@ -215,12 +215,12 @@ impl Step {
         Ok(kept)
     }
 
-    fn undo(&self, kept: Option<OsString>) {
+    fn undo(&self, kept: Option<&OsString>) {
         if self.action() == Action::Unchanged {
             return;
         }
         match self.put(self.before.as_deref()) {
-            Ok(()) => kept.iter().for_each(|kept| self.drop_backup(kept)),
+            Ok(()) => kept.into_iter().for_each(|kept| self.drop_backup(kept)),
             Err(error) => {
                 let path = self.place.path.display();
                 output::remark(&format!("{path} stays changed: {error:#}"));

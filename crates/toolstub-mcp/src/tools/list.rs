@@ -41,7 +41,15 @@ pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer,
         .map_or_else(String::new, |name| format!(" of the tool \"{}\"", clean(name, MAX_NAME)));
     let mut text = match shown {
         0 if request.cursor.is_some() => "No further tool result is stored.\n".to_owned(),
-        0 => format!("No tool result{of_tool} is stored in the session \"{named}\".\n"),
+        0 => {
+            let own = clean(tools.session.as_str(), MAX_NAME);
+            let more = if session == tools.session {
+                String::new()
+            } else {
+                format!(" Refs name their session; without session, those of \"{own}\" are listed.")
+            };
+            format!("No tool result{of_tool} is stored in the session \"{named}\".{more}\n")
+        }
         _ => {
             let what = if shown == 1 { "tool result" } else { "tool results" };
             let read = tools.name(Tool::Read);

@@ -272,7 +272,8 @@ async fn listing_names_refs_and_goes_on() {
     for session in ["../..", "[x]", "a b."] {
         let none = tools.call(Tool::List, &json!({ "session": session })).await;
         assert!(!none.is_error);
-        says(&none, &[&format!("in the session \"{session}\"")]);
+        let told = format!("in the session \"{session}\". Refs name their session;");
+        says(&none, &[&told, "those of \"s\" are listed"]);
     }
     let mut refs = Vec::new();
     for number in 0..150 {

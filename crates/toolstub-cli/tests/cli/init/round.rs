@@ -49,11 +49,15 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
+fn is_of(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|it| it == extension)
+}
+
 /// What a file may hold before.
 fn existing(host: &str, path: &str) -> Vec<Option<&'static str>> {
-    let texts: Vec<&str> = if path.ends_with(".toml") {
+    let texts: Vec<&str> = if is_of(path, "toml") {
         TOML.to_vec()
-    } else if path.ends_with(".js") {
+    } else if is_of(path, "js") {
         Vec::new()
     } else {
         let commented = if matches!(host, "gemini" | "opencode") { COMMENTED } else { &[] };
@@ -97,9 +101,9 @@ fn files_are_what_they_were() {
 
 #[test]
 fn several_at_once_leave_whole_files() {
-    for (host, path, _) in FILES.into_iter().filter(|file| !file.1.ends_with(".js")) {
+    for (host, path, _) in FILES.into_iter().filter(|file| !is_of(file.1, "js")) {
         let home = Home::new();
-        let existing = if path.ends_with(".toml") { "model = \"o4\"\n" } else { "{\"a\": 1.10}\n" };
+        let existing = if is_of(path, "toml") { "model = \"o4\"\n" } else { "{\"a\": 1.10}\n" };
         let path = file(&home, path, existing);
         let running: Vec<_> = (0..6)
             .map(|number| {
