@@ -110,6 +110,11 @@ impl Answer {
         Self { text, is_error: false, range: None }
     }
 
+    /// What is told where nothing came of a call.
+    pub(crate) fn error(reason: &str) -> Self {
+        Self { text: format!("Error: {reason}"), is_error: true, range: None }
+    }
+
     /// The answer as an MCP `CallToolResult`.
     pub fn to_result(&self) -> Value {
         let mut result = Map::new();
@@ -197,10 +202,9 @@ impl Tools {
             },
             Err(problem) => Err(problem),
         };
-        answer.unwrap_or_else(|Problem(text)| {
-            let text = cut(&format!("Error: {text}"), self.max_chars).to_owned();
-            Answer { text, is_error: true, range: None }
-        })
+        let mut answer = answer.unwrap_or_else(|Problem(reason)| Answer::error(&reason));
+        answer.text.truncate(cut(&answer.text, self.max_chars).len());
+        answer
     }
 
     /// The result that a call names.
@@ -259,6 +263,13 @@ fn bare_ref(given: &str) -> &str {
 /// The first characters of a text.
 fn cut(text: &str, chars: u64) -> &str {
     text.char_indices().nth(chars as usize).map_or(text, |(end, _)| &text[..end])
+}
+
+/// A text and its last line, which stands whole: what is too long is cut before it.
+fn with_last_line(mut text: String, line: &str, max_chars: u64) -> String {
+    text.truncate(cut(&text, max_chars.saturating_sub(count(line))).len());
+    text.push_str(line);
+    text
 }
 
 fn count(text: &str) -> u64 {
