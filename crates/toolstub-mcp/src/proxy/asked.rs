@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::headers::Marked;
 use super::message::Id;
+use crate::Tool;
 
 /// How many tasks are remembered with the tools that began them.
 const MAX_TASKS: usize = 1000;
@@ -15,10 +16,43 @@ const MAX_REQUESTS: usize = 100_000;
 pub(super) struct Asked {
     requests: BTreeMap<Id, Request>,
     tasks: VecDeque<(String, String)>,
-    /// The server has tools of our names.
-    pub(super) upstream_has_them: bool,
+    pub(super) theirs: Theirs,
     /// The parameters that tools want to see in headers.
     marked: BTreeMap<String, Vec<Marked>>,
+}
+
+/// What is known of the server's own tools that have our names.
+#[derive(Debug, Default)]
+pub(super) struct Theirs {
+    /// The first page of the list of tools has come.
+    pub(super) are_known: bool,
+    /// Those that it has, with whether they are shown.
+    has: Vec<(Tool, bool)>,
+}
+
+impl Theirs {
+    /// Takes note of a page of the list of tools. What is shown stands on the first page: behind it,
+    /// ours are shown.
+    pub(super) fn note(&mut self, tools: impl Iterator<Item = Tool>, is_first: bool) {
+        if is_first {
+            self.has.clear();
+            self.are_known = true;
+        }
+        for tool in tools {
+            if !self.has(tool) {
+                self.has.push((tool, is_first || !self.are_known));
+            }
+        }
+    }
+
+    pub(super) fn has(&self, tool: Tool) -> bool {
+        self.has.iter().any(|(theirs, _)| *theirs == tool)
+    }
+
+    /// Whether the client sees the server's own.
+    pub(super) fn shows(&self, tool: Tool) -> bool {
+        self.has.contains(&(tool, true))
+    }
 }
 
 /// A request on its way.

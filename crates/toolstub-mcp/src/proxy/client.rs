@@ -71,9 +71,11 @@ impl Proxy {
             return None;
         }
         let params = message.object("params")?;
-        let tool = self.own(&params.text("name")?, asked)?;
+        let name = params.text("name")?;
+        self.tools.find(&name)?;
         let arguments = params.given("arguments").unwrap_or("null");
         let arguments = serde_json::from_str(arguments).unwrap_or(Value::Bool(false));
+        let tool = self.own(&name, &arguments, asked)?;
         Some(Local { raw_id, is_modern: message.version().is_some(), tool, arguments })
     }
 
@@ -94,7 +96,7 @@ impl Proxy {
     pub(super) fn own_list(&self, is_modern: bool) -> String {
         let modern = r#""resultType":"complete","ttlMs":0,"cacheScope":"private","#;
         let modern = if is_modern { modern } else { "" };
-        format!(r#"{{{modern}"tools":[{}]}}"#, self.definitions)
+        format!(r#"{{{modern}"tools":[{}]}}"#, self.definitions(|_| true))
     }
 
     /// Errors for all that the server has not answered, now that it never will.

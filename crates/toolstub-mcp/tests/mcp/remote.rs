@@ -268,6 +268,33 @@ async fn call_without_a_handshake_is_called_off_by_dropping_it() {
 }
 
 #[tokio::test]
+async fn stub_is_read_back_whatever_the_server_has() {
+    let server = Server::new(|request| match request.says().as_str() {
+        "POST tools/list" => json_body(
+            "",
+            &result(
+                request,
+                r#"{"tools":[{"name":"openviking_tool_result_read"},{"name":"openviking_tool_result_list"}]}"#,
+            ),
+        ),
+        _ if request.body.contains("openviking") => json_body("", &result(request, "\"theirs\"")),
+        _ => json_body("", &result(request, &long_result())),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    let list = client.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+    assert_eq!(list.matches(r#""name":"openviking_tool_result_"#).count(), 3, "{list}");
+    let stub = client.ask(&call("x")).await;
+    let reference = stub.split("ref: ").nth(1).unwrap().split("\\n").next().unwrap();
+    let read = call("openviking_tool_result_read");
+    let ours = read.replace("{}", &json!({ "ref": reference }).to_string());
+    assert!(client.ask(&ours).await.contains("[next_offset: "));
+    let foreign = read.replace("{}", r#"{"uri":"viking://user/u/sessions/x/tool-results/tr_x"}"#);
+    assert!(client.ask(&foreign).await.contains("theirs"));
+    assert!(client.ask(&call("openviking_tool_result_list")).await.contains("theirs"));
+}
+
+#[tokio::test]
 async fn failures_are_answers() {
     let server = Server::new(|request| {
         let body: Value = serde_json::from_str(&request.body).unwrap();
