@@ -192,7 +192,7 @@ where
             client.write(&line).await?;
             continue;
         };
-        let rewrites = proxy.upstream_says(text);
+        let rewrites = proxy.upstream_says(text, &[]);
         if !rewrites.iter().any(super::upstream::Rewrite::takes_time) {
             match proxy.rewritten(text, rewrites).await {
                 Some(text) => client.write(text.as_bytes()).await?,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::asked::{Kind, Request};
+use super::asked::{Kind, Number, Request};
 use super::client::response;
 use super::message::{Frame, Message};
 use super::splice::{Object, Patches, items, span};
@@ -34,14 +34,15 @@ impl Rewrite {
 }
 
 impl Proxy {
-    /// What is to be changed of a server's frame: mostly nothing. Takes note of what is answered.
-    pub(super) fn upstream_says(&self, text: &str) -> Vec<Rewrite> {
+    /// What is to be changed of a server's frame: mostly nothing. Takes note of what is answered,
+    /// among these requests rather than among others.
+    pub(super) fn upstream_says(&self, text: &str, among: &[Number]) -> Vec<Rewrite> {
         let Some(frame) = Frame::parse(text) else { return Vec::new() };
         let mut asked = self.asked();
         let mut rewrites = Vec::new();
         for message in &frame.messages {
             if message.is_response() {
-                let request = message.id().and_then(|id| asked.answered(&id));
+                let request = message.raw_id().and_then(|id| asked.answered(id, among));
                 let Some(request) = request else { continue };
                 rewrites.extend(self.judge(text, message, request, &mut asked));
             } else if message.method.as_deref() == Some("notifications/tasks")

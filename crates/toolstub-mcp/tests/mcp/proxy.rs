@@ -532,6 +532,38 @@ async fn results_of_tasks_leave_stubs() {
 }
 
 #[tokio::test]
+async fn answer_is_recognised_however_its_id_is_written() {
+    let mut wire = wire(ProxyOptions::default());
+    for (asked, answered) in [("5.0", "5"), ("1e2", "100"), ("-0", "0"), ("7", "7.0")] {
+        let request = call("read_file").replace(r#""id":7"#, &format!(r#""id":{asked}"#));
+        assert_eq!(wire.ask(&request).await, request);
+        let result = text_result(&log(30_000));
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":{result}}}"#);
+        let heard = wire.tell(&frame).await;
+        assert!(heard.contains("[tool result externalized: "), "{asked}");
+        assert!(heard.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{answered},"#)));
+    }
+    let frame = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, text_result(&log(30_000)));
+    assert_eq!(wire.tell(&frame).await, frame);
+}
+
+#[tokio::test]
+async fn two_calls_of_one_id_both_leave_stubs() {
+    let mut wire = wire(ProxyOptions::default());
+    let batch = format!("[{},{}]", call("read_file"), call("grep"));
+    assert_eq!(wire.ask(&batch).await, batch);
+    for tool in ["read_file", "grep"] {
+        let result = text_result(&log(30_000));
+        let heard = wire.tell(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#)).await;
+        assert!(heard.contains(&format!("tool_name: {tool}")), "{heard}");
+    }
+    assert_eq!(wire.ask(&call("third")).await, call("third"));
+    wire.server.hang_up().await;
+    assert_eq!(wire.client.hear_json().await["error"]["code"], -32000);
+    assert_eq!(wire.client.hear().await, "");
+}
+
+#[tokio::test]
 async fn call_that_is_called_off_is_forgotten() {
     let mut wire = wire(ProxyOptions::default());
     let request = call("read_file");
