@@ -224,11 +224,35 @@ async fn pass<W: AsyncWrite + Unpin>(
 ) -> io::Result<()> {
     let mut open = match parts.take() {
         Some(open) => open,
-        None => sink.begin().await,
+        None => sink.begin().await?,
     };
     open.write(bytes).await?;
-    if !is_last {
-        *parts = Some(open);
+    if is_last {
+        // Whoever wrote it may have died inside of it.
+        return open.end().await;
     }
+    *parts = Some(open);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn frame_in_parts_that_breaks_off_ends_its_line() {
+        let (writer, mut reader) = tokio::io::duplex(1 << 10);
+        let (sink, mut parts) = (Sink::new(writer), None);
+        pass(&sink, &mut parts, b"{\"id\":", false).await.unwrap();
+        pass(&sink, &mut parts, b"", true).await.unwrap();
+        sink.write(b"{}").await.unwrap();
+        pass(&sink, &mut parts, b"whole", false).await.unwrap();
+        pass(&sink, &mut parts, b"\n", true).await.unwrap();
+        sink.close().await;
+        let mut text = String::new();
+        reader.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "{\"id\":\n{}\nwhole\n");
+    }
 }
