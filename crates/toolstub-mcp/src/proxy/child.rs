@@ -128,7 +128,8 @@ impl Proxy {
         let rest = async {
             finish(&mut heard, &stop_heard, &client).await;
             if answers.is_none() {
-                answers = said.await.ok();
+                let said = within(REST, || client.is_writing(), said).await;
+                answers = said.and_then(Result::ok);
             }
             if let Some(answers) = answers {
                 within(REST, || client.is_writing(), answers.finish()).await;

@@ -21,6 +21,14 @@ pub(super) enum Piece {
     Part { bytes: Vec<u8>, is_last: bool },
 }
 
+impl Piece {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Line(bytes) | Self::Part { bytes, .. } => bytes,
+        }
+    }
+}
+
 /// The frames that come in.
 #[derive(Debug)]
 pub(super) struct Frames<R> {

@@ -152,6 +152,35 @@ async fn answers_of_ours_outlive_the_program() {
 }
 
 #[tokio::test]
+async fn answers_of_ours_that_wait_outlive_the_program() {
+    let store = store();
+    let reference = put(&store, "p", "x".repeat(30_000)).await;
+    let (mut said, input) = tokio::io::duplex(1 << 20);
+    let (output, heard) = tokio::io::duplex(1 << 10);
+    let proxy = Proxy::new(store, session_id("p"), Config::default(), ProxyOptions::default());
+    let arguments = vec!["-c".into(), "read line; exit 4".into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    let mut frames = String::new();
+    for id in 0..200 {
+        let name = if id % 10 == 0 { "theirs" } else { "openviking_tool_result_read" };
+        let frame = call(name).replace("{}", &format!(r#"{{"ref":"{reference}"}}"#));
+        frames.push_str(&frame.replace(r#""id":7"#, &format!(r#""id":{id}"#)));
+        frames.push('\n');
+    }
+    said.write_all(frames.as_bytes()).await.unwrap();
+    let running =
+        tokio::spawn(async move { proxy.run_command(&command, input, output, pending()).await });
+    // More wait than are answered at once, and the program has ended.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let text = all(heard).await;
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(4));
+    let is_error = |line: &&str| line.contains(r#""error":{"code":-32000"#);
+    assert_eq!(text.lines().count(), 200);
+    assert_eq!(text.lines().filter(is_error).count(), 20);
+    drop(said);
+}
+
+#[tokio::test]
 async fn client_that_does_not_read_is_not_listened_to() {
     let store = store();
     let reference = put(&store, "p", "x".repeat(30_000)).await;
