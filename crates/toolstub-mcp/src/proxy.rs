@@ -23,6 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::watch;
 use toolstub_core::SessionId;
 use toolstub_session::{Config, FailureMode, Session};
 use toolstub_store::ResultStore;
@@ -78,6 +79,8 @@ pub struct Proxy {
     asked: Mutex<Asked>,
     /// How long the store has for a result, and for an answer.
     patience: Duration,
+    /// Whether the end is near: what is being stored passes as it is.
+    hurries: watch::Sender<bool>,
 }
 
 /// How long a store has that is slow; one that takes longer has failed.
@@ -112,11 +115,23 @@ impl Proxy {
             definitions,
             asked: Mutex::default(),
             patience: STORING,
+            hurries: watch::Sender::default(),
         }
     }
 
     fn asked(&self) -> MutexGuard<'_, Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the store no longer.
+    fn hurry(&self) {
+        self.hurries.send_replace(true);
+    }
+
+    /// Ends once the store is not to be waited for.
+    async fn hurried(&self) {
+        // There is a sender for as long as there is a proxy.
+        let _ = self.hurries.subscribe().wait_for(|hurries| *hurries).await;
     }
 
     /// The tool of ours that a call is for; none where the server is to answer it.

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::frames::{Frames, Sink};
 use super::{Proxy, STORING, pump};
@@ -126,7 +126,7 @@ impl Proxy {
         arrives.abort();
         stop_said.notify_one();
         let rest = async {
-            finish(&mut heard, &stop_heard, &client).await;
+            finish(&proxy, &mut heard, &stop_heard, &client).await;
             if answers.is_none() {
                 let said = within(REST, || client.is_writing(), said).await;
                 answers = said.and_then(Result::ok);
@@ -140,14 +140,17 @@ impl Proxy {
             }
             client.close().await;
         };
-        if stop.is_terminated() {
-            // Whoever wants the end does not want to wait for a client.
-            let _ = timeout(HELD, rest).await;
-        } else {
-            tokio::select! {
-                () = rest => {}
-                () = stop => {}
+        let stopped = async {
+            if !stop.is_terminated() {
+                stop.await;
             }
+            // Whoever wants the end does not want to wait for a client, nor for the store.
+            proxy.hurry();
+            sleep(HELD).await;
+        };
+        tokio::select! {
+            () = rest => {}
+            () = stopped => {}
         }
         heard.abort();
         Ok(exit)
@@ -236,7 +239,12 @@ pub(super) async fn within<T>(
 }
 
 /// Waits until what the server has said is passed on, however long the client takes to read it.
-async fn finish<W>(heard: &mut JoinHandle<io::Result<()>>, hang_up: &Notify, client: &Sink<W>) {
+async fn finish<W>(
+    proxy: &Proxy,
+    heard: &mut JoinHandle<io::Result<()>>,
+    hang_up: &Notify,
+    client: &Sink<W>,
+) {
     for limit in [HELD, REST] {
         if heard.is_finished() || within(limit, || client.is_writing(), &mut *heard).await.is_some()
         {
@@ -244,7 +252,8 @@ async fn finish<W>(heard: &mut JoinHandle<io::Result<()>>, hang_up: &Notify, cli
         }
         hang_up.notify_one();
     }
-    heard.abort();
+    proxy.hurry();
+    within(GRACE, || client.is_writing(), heard).await;
 }
 
 /// Lets what the client has said arrive, for as long as the server takes it, and ends its input.

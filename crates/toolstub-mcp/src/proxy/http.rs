@@ -43,6 +43,8 @@ const MAX_TOLD: usize = 300;
 const CONNECTING: Duration = Duration::from_secs(30);
 /// How long answers are waited for once the client has said all.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long they are waited for once the store is waited for no longer.
+const GRACE: Duration = Duration::from_secs(1);
 /// How long saying goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How long a stream that broke off is left alone where the server does not say.
@@ -314,8 +316,12 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                 while self.tasks.join_next().await.is_some() {}
                 self.answers.finish().await;
             };
+            let mut rest = pin!(rest);
             // A client that reads slowly gets all the same.
-            within(PATIENCE, || self.client.is_writing(), rest).await;
+            if within(PATIENCE, || self.client.is_writing(), &mut rest).await.is_none() {
+                self.proxy.hurry();
+                within(GRACE, || self.client.is_writing(), rest).await;
+            }
         }
         self.tasks.abort_all();
     }

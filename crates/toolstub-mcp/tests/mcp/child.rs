@@ -12,7 +12,7 @@ use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamCommand};
 use toolstub_session::Config;
 
 use super::wire::call;
-use super::{put, session_id, store};
+use super::{deaf_store, put, session_id, store};
 
 /// Runs a proxy in front of a script.
 fn run(script: &str) -> (DuplexStream, DuplexStream, JoinHandle<Result<Exit, McpError>>) {
@@ -229,6 +229,23 @@ async fn program_is_ended_when_the_proxy_is_told_to_stop() {
     let exit = proxy.run_command(&command, input, output, stop).await.unwrap();
     assert_eq!(exit, Exit::Stopped);
     assert!(begun.elapsed() < Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn result_passes_where_the_proxy_is_told_to_stop_before_it_is_stored() {
+    let (mut said, input) = tokio::io::duplex(1 << 10);
+    let (output, heard) = tokio::io::duplex(1 << 20);
+    let (config, options) = (Config::default(), ProxyOptions::default());
+    let proxy = Proxy::new(deaf_store(), session_id("p"), config, options);
+    let script = "read line; printf '{\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"%050000d\"}]}}\\n' 1; cat";
+    let arguments = vec!["-c".into(), script.into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    let stop = tokio::time::sleep(Duration::from_millis(500));
+    let exit = proxy.run_command(&command, input, output, stop).await.unwrap();
+    assert_eq!(exit, Exit::Stopped);
+    let text = all(heard).await;
+    assert!(text.len() > 50_000 && text.contains("00001"), "{}", text.len());
 }
 
 #[tokio::test]

@@ -12,9 +12,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamUrl};
 use toolstub_session::Config;
+use toolstub_store::ResultStore;
 
 use super::wire::call;
-use super::{session_id, store};
+use super::{deaf_store, session_id, store};
 
 /// A request that came in.
 #[derive(Debug, Clone)]
@@ -128,10 +129,13 @@ struct Client {
 
 impl Client {
     fn new(server: &Server) -> Self {
+        Self::with_store(server, store())
+    }
+
+    fn with_store(server: &Server, store: ResultStore) -> Self {
         let (said, input) = tokio::io::duplex(1 << 20);
         let (output, heard) = tokio::io::duplex(1 << 20);
-        let proxy =
-            Proxy::new(store(), session_id("p"), Config::default(), ProxyOptions::default());
+        let proxy = Proxy::new(store, session_id("p"), Config::default(), ProxyOptions::default());
         let url = UpstreamUrl::new(&server.url, [("authorization", "Bearer t")]).unwrap();
         let running = tokio::spawn(proxy.run_url(url, input, output, std::future::pending()));
         Self { said, heard: BufReader::new(heard), running }
@@ -413,6 +417,17 @@ async fn client_that_goes_and_reads_slowly_gets_all() {
     assert_eq!(text.lines().count(), 3);
     assert!(text.lines().all(|line| line.len() > 3 << 20 && line.ends_with("\"}")));
     assert_eq!(client.running.await.unwrap().unwrap(), Exit::Client);
+}
+
+#[tokio::test]
+async fn result_passes_where_the_client_goes_before_it_is_stored() {
+    let server = Server::new(|request| json_body("", &result(request, &long_result()))).await;
+    let mut client = Client::with_store(&server, deaf_store());
+    client.say(&call("x")).await;
+    drop(client.said);
+    let mut text = String::new();
+    client.heard.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text, format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}}\n", long_result()));
 }
 
 #[tokio::test]
