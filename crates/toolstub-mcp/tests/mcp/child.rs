@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::future::pending;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -256,6 +257,25 @@ async fn program_that_is_not_there_is_told() {
     let command = UpstreamCommand { program: "no-such-server".into(), arguments: Vec::new() };
     let error = proxy.run_command(&command, input, output, pending()).await.unwrap_err();
     assert!(error.to_string().contains("no-such-server"), "{error}");
+}
+
+#[tokio::test]
+async fn program_that_ends_leaves_nothing_behind() {
+    for (start, least) in [("sleep 100", 2), ("(trap '' TERM; sleep 100; sleep 100)", 3)] {
+        let begun = Instant::now();
+        let (said, heard, running) = run(&format!("{start} >/dev/null & echo $!; exit 3"));
+        assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(3));
+        let taken = begun.elapsed();
+        let limits = Duration::from_secs(least)..Duration::from_secs(least + 5);
+        assert!(limits.contains(&taken), "{taken:?}");
+        let id = all(heard).await;
+        let runs = Command::new("sh").args(["-c", &format!("kill -0 {id}")]).output().unwrap();
+        // One that nobody has buried yet is dead all the same.
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));
+        let is_dead = !runs.status.success() || state.is_ok_and(|state| state.contains(") Z "));
+        assert!(is_dead, "{start}");
+        drop(said);
+    }
 }
 
 #[tokio::test]
