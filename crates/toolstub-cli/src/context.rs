@@ -4,14 +4,15 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use tokio::runtime::{Builder, Runtime};
 use toolstub_core::{EventId, Ref, SessionId, ToolResultId};
-use toolstub_store::{ResultStore, SessionStore};
-use toolstub_store_object::{OpenOptions, Variables, open};
+use toolstub_store::{Backend, ResultStore, SessionStore};
+use toolstub_store_object::{OpenError, OpenOptions, Variables, open};
 
 use crate::args::Target;
 use crate::config::{Config, default_store};
@@ -56,9 +57,17 @@ impl Context {
 
     /// Opens the store.
     pub(crate) fn open(&self) -> Result<ResultStore, Failure> {
+        Ok(ResultStore::new(self.opening()?()?))
+    }
+
+    /// What opens the store.
+    pub(crate) fn opening(
+        &self,
+    ) -> Result<impl Fn() -> Result<Arc<dyn Backend>, OpenError> + Send + Sync + use<>, Failure>
+    {
         let options = OpenOptions { fsync: self.fsync, variables: Variables::of_process() };
-        let backend = open(&self.location()?, &options)?;
-        Ok(ResultStore::new(backend))
+        let location = self.location()?;
+        Ok(move || open(&location, &options))
     }
 
     /// The session that was given, or the default one.
@@ -160,7 +169,6 @@ fn block_until<T>(
 #[cfg(test)]
 mod tests {
     use std::future::{pending, ready};
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
