@@ -1,13 +1,19 @@
 //! `toolstub proxy`: in front of an MCP server.
 
+mod late;
+
 use std::env;
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use toolstub_core::SessionId;
 use toolstub_mcp::{Exit, McpError, ProxyOptions, UpstreamCommand, UpstreamUrl};
+use toolstub_store::ResultStore;
+use toolstub_store_object::OpenError;
 
+use self::late::Late;
 use super::Outcome;
 use super::mcp::{config, log_to_stderr, with_streams};
 use super::put::now;
@@ -38,8 +44,8 @@ pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
             Structured::Shrink => toolstub_mcp::Structured::Shrink,
         },
     };
-    let proxy = toolstub_mcp::Proxy::new(context.open()?, session, config, options);
     let upstream = upstream(args.command, &args.headers)?;
+    let proxy = toolstub_mcp::Proxy::new(store(context)?, session, config, options);
     with_streams(async {
         let (input, output) = toolstub_mcp::standard_streams();
         // A client that is gone is noticed even where the server keeps what it said from being read.
@@ -60,6 +66,19 @@ pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
             Exit::Stopped => Err(Failure::storage(anyhow!("interrupted"))),
         }
     })
+}
+
+/// The store; where it cannot be opened though it may be later, one that tries again: a server that
+/// works must not stop working because a store does not.
+fn store(context: &Context) -> Result<ResultStore, Failure> {
+    let open = context.opening()?;
+    match open() {
+        Ok(backend) => Ok(ResultStore::new(backend)),
+        Err(
+            error @ (OpenError::Folder { .. } | OpenError::Store { .. } | OpenError::S3 { .. }),
+        ) => Ok(ResultStore::new(Arc::new(Late::new(error, open)))),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The server that the proxy stands in front of.

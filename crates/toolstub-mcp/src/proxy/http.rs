@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
+use super::asked::Number;
 use super::child::within;
 use super::client::Forward;
 use super::frames::{Frames, Piece, Sink};
@@ -42,6 +43,8 @@ const MAX_TOLD: usize = 300;
 const CONNECTING: Duration = Duration::from_secs(30);
 /// How long answers are waited for once the client has said all.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long they are waited for once the store is waited for no longer.
+const GRACE: Duration = Duration::from_secs(1);
 /// How long saying goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How long a stream that broke off is left alone where the server does not say.
@@ -110,7 +113,9 @@ struct Letter {
     body: Vec<u8>,
     headers: HeaderMap,
     /// The requests in it.
-    requests: Vec<Id>,
+    requests: Vec<Number>,
+    /// Their ids.
+    ids: Vec<Id>,
     is_initialize: bool,
 }
 
@@ -155,7 +160,12 @@ impl Proxy {
     }
 
     /// Passes on what a server says, changed where it has to be.
-    async fn deliver<W: AsyncWrite + Unpin>(&self, mut frame: Vec<u8>, client: &Sink<W>) {
+    async fn deliver<W: AsyncWrite + Unpin>(
+        &self,
+        mut frame: Vec<u8>,
+        among: &[Number],
+        client: &Sink<W>,
+    ) {
         // A frame is a line; in JSON a line ends between values only.
         for byte in &mut frame {
             if matches!(byte, b'\n' | b'\r') {
@@ -163,7 +173,7 @@ impl Proxy {
             }
         }
         let with = match std::str::from_utf8(&frame) {
-            Ok(text) => self.rewritten(text, self.upstream_says(text)).await,
+            Ok(text) => self.rewritten(text, self.upstream_says(text, among)).await,
             Err(_) => None,
         };
         // A client that has gone away wants no answer.
@@ -171,16 +181,16 @@ impl Proxy {
     }
 
     /// Answers a request with an error, unless it is answered or called off.
-    async fn fail<W: AsyncWrite + Unpin>(&self, id: &Id, reason: &str, client: &Sink<W>) {
-        let request = self.asked().answered(id);
+    async fn fail<W: AsyncWrite + Unpin>(&self, number: Number, reason: &str, client: &Sink<W>) {
+        let request = self.asked().forget(number);
         if let Some(request) = request {
             let error = super::client::error(&request.raw_id, reason);
             let _ = client.write(error.as_bytes()).await;
         }
     }
 
-    fn waits_for(&self, id: &Id) -> bool {
-        self.asked().waits_for(id)
+    fn waits_for(&self, number: Number) -> bool {
+        self.asked().waits_for(number)
     }
 }
 
@@ -236,10 +246,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             Forward::Text(left) => left,
             Forward::Nothing => "",
         };
-        let letter = self.letter(body);
+        let letter = self.letter(body, from.asked.clone());
         let begins = body.contains("notifications/initialized");
         self.answers.give(&self.proxy, from, &self.client).await;
-        let Some(letter) = letter else { return };
+        let Some(mut letter) = letter else { return };
         let (proxy, remote, client) =
             (Arc::clone(&self.proxy), Arc::clone(&self.remote), self.client.clone());
         if letter.requests.is_empty() {
@@ -257,7 +267,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         while self.tasks.len() >= MAX_EXCHANGES {
             self.tasks.join_next().await;
         }
-        let droppable = letter.requests.clone();
+        let droppable = std::mem::take(&mut letter.ids);
         let is_droppable = letter.headers.contains_key("mcp-method");
         let exchange =
             self.tasks.spawn(async move { remote.exchange(&proxy, letter, &client).await });
@@ -279,13 +289,14 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
     }
 
     /// What is to be sent; nothing of what is no frame: a server over HTTP takes nothing else.
-    fn letter(&self, body: &str) -> Option<Letter> {
+    fn letter(&self, body: &str, requests: Vec<Number>) -> Option<Letter> {
         let frame = Frame::parse(body)?;
         let negotiated = self.remote.said().version;
-        let mut letter = Letter { body: body.trim().as_bytes().to_vec(), ..Letter::default() };
+        let body = body.trim().as_bytes().to_vec();
+        let mut letter = Letter { body, requests, ..Letter::default() };
         for message in &frame.messages {
             if message.method.is_some() {
-                letter.requests.extend(message.id());
+                letter.ids.extend(message.id());
             }
             letter.is_initialize |= message.method.as_deref() == Some("initialize");
             let called = message.object("params").and_then(|params| params.text("name"));
@@ -305,8 +316,12 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                 while self.tasks.join_next().await.is_some() {}
                 self.answers.finish().await;
             };
+            let mut rest = pin!(rest);
             // A client that reads slowly gets all the same.
-            within(PATIENCE, || self.client.is_writing(), rest).await;
+            if within(PATIENCE, || self.client.is_writing(), &mut rest).await.is_none() {
+                self.proxy.hurry();
+                within(GRACE, || self.client.is_writing(), rest).await;
+            }
         }
         self.tasks.abort_all();
     }
@@ -335,7 +350,7 @@ impl Remote {
         letter: Letter,
         client: &Sink<W>,
     ) {
-        let Letter { body, headers, requests, is_initialize } = letter;
+        let Letter { body, headers, requests, is_initialize, .. } = letter;
         let sent = self
             .request(Method::POST)
             .header(CONTENT_TYPE, JSON)
@@ -360,8 +375,8 @@ impl Remote {
             tracing::warn!(failure, "a notification did not arrive");
         }
         let failure = failure.unwrap_or_else(|| "the MCP server did not answer".to_owned());
-        for id in &requests {
-            proxy.fail(id, &failure, client).await;
+        for number in requests {
+            proxy.fail(number, &failure, client).await;
         }
     }
 
@@ -370,7 +385,7 @@ impl Remote {
         &self,
         proxy: &Proxy,
         response: Response,
-        requests: &[Id],
+        requests: &[Number],
         is_initialize: bool,
         client: &Sink<W>,
     ) -> Option<String> {
@@ -378,14 +393,16 @@ impl Remote {
         if status.is_success() && is(&response, EVENTS) {
             let mut events = Events::default();
             let mut broken =
-                self.pass_on(proxy, response, &mut events, is_initialize, client).await;
+                self.pass_on(proxy, response, &mut events, requests, is_initialize, client).await;
             let mut tries = 0;
-            while requests.iter().any(|id| proxy.waits_for(id)) && tries < MAX_RETRIES {
+            while requests.iter().any(|number| proxy.waits_for(*number)) && tries < MAX_RETRIES {
                 let Some(last) = events.last_id.clone() else { break };
                 tokio::time::sleep(events.retry.map_or(RETRY, Duration::from_millis)).await;
                 match self.resume(Some(&last)).await {
                     Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
-                        broken = self.pass_on(proxy, response, &mut events, false, client).await;
+                        broken = self
+                            .pass_on(proxy, response, &mut events, requests, false, client)
+                            .await;
                         tries = if events.last_id.as_ref() == Some(&last) { tries + 1 } else { 0 };
                     }
                     _ => tries += 1,
@@ -410,7 +427,7 @@ impl Remote {
             if is_initialize {
                 self.note_version(&body);
             }
-            proxy.deliver(body, client).await;
+            proxy.deliver(body, requests, client).await;
             None
         } else if status.is_success() {
             // That a message was taken is said without a word.
@@ -457,6 +474,7 @@ impl Remote {
         proxy: &Proxy,
         mut response: Response,
         events: &mut Events,
+        requests: &[Number],
         is_initialize: bool,
         client: &Sink<W>,
     ) -> Option<String> {
@@ -472,7 +490,7 @@ impl Remote {
                         if is_initialize {
                             self.note_version(&frame);
                         }
-                        proxy.deliver(frame, client).await;
+                        proxy.deliver(frame, requests, client).await;
                     }
                     self.make_room(events.held(), &mut room).await;
                 }
@@ -514,7 +532,7 @@ impl Remote {
             match self.resume(last.as_deref()).await {
                 Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
                     tries = 0;
-                    self.pass_on(proxy, response, &mut events, false, client).await;
+                    self.pass_on(proxy, response, &mut events, &[], false, client).await;
                 }
                 // It offers nothing of the kind.
                 Ok(response) if response.status().is_client_error() => return,

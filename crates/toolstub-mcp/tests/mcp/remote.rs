@@ -12,9 +12,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamUrl};
 use toolstub_session::Config;
+use toolstub_store::ResultStore;
 
 use super::wire::call;
-use super::{session_id, store};
+use super::{deaf_store, session_id, store};
 
 /// A request that came in.
 #[derive(Debug, Clone)]
@@ -128,10 +129,13 @@ struct Client {
 
 impl Client {
     fn new(server: &Server) -> Self {
+        Self::with_store(server, store())
+    }
+
+    fn with_store(server: &Server, store: ResultStore) -> Self {
         let (said, input) = tokio::io::duplex(1 << 20);
         let (output, heard) = tokio::io::duplex(1 << 20);
-        let proxy =
-            Proxy::new(store(), session_id("p"), Config::default(), ProxyOptions::default());
+        let proxy = Proxy::new(store, session_id("p"), Config::default(), ProxyOptions::default());
         let url = UpstreamUrl::new(&server.url, [("authorization", "Bearer t")]).unwrap();
         let running = tokio::spawn(proxy.run_url(url, input, output, std::future::pending()));
         Self { said, heard: BufReader::new(heard), running }
@@ -268,6 +272,33 @@ async fn call_without_a_handshake_is_called_off_by_dropping_it() {
 }
 
 #[tokio::test]
+async fn stub_is_read_back_whatever_the_server_has() {
+    let server = Server::new(|request| match request.says().as_str() {
+        "POST tools/list" => json_body(
+            "",
+            &result(
+                request,
+                r#"{"tools":[{"name":"openviking_tool_result_read"},{"name":"openviking_tool_result_list"}]}"#,
+            ),
+        ),
+        _ if request.body.contains("openviking") => json_body("", &result(request, "\"theirs\"")),
+        _ => json_body("", &result(request, &long_result())),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    let list = client.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+    assert_eq!(list.matches(r#""name":"openviking_tool_result_"#).count(), 3, "{list}");
+    let stub = client.ask(&call("x")).await;
+    let reference = stub.split("ref: ").nth(1).unwrap().split("\\n").next().unwrap();
+    let read = call("openviking_tool_result_read");
+    let ours = read.replace("{}", &json!({ "ref": reference }).to_string());
+    assert!(client.ask(&ours).await.contains("[next_offset: "));
+    let foreign = read.replace("{}", r#"{"uri":"viking://user/u/sessions/x/tool-results/tr_x"}"#);
+    assert!(client.ask(&foreign).await.contains("theirs"));
+    assert!(client.ask(&call("openviking_tool_result_list")).await.contains("theirs"));
+}
+
+#[tokio::test]
 async fn failures_are_answers() {
     let server = Server::new(|request| {
         let body: Value = serde_json::from_str(&request.body).unwrap();
@@ -386,6 +417,17 @@ async fn client_that_goes_and_reads_slowly_gets_all() {
     assert_eq!(text.lines().count(), 3);
     assert!(text.lines().all(|line| line.len() > 3 << 20 && line.ends_with("\"}")));
     assert_eq!(client.running.await.unwrap().unwrap(), Exit::Client);
+}
+
+#[tokio::test]
+async fn result_passes_where_the_client_goes_before_it_is_stored() {
+    let server = Server::new(|request| json_body("", &result(request, &long_result()))).await;
+    let mut client = Client::with_store(&server, deaf_store());
+    client.say(&call("x")).await;
+    drop(client.said);
+    let mut text = String::new();
+    client.heard.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text, format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}}\n", long_result()));
 }
 
 #[tokio::test]
