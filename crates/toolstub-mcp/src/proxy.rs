@@ -14,7 +14,6 @@ mod http;
 mod message;
 mod pump;
 mod shrink;
-pub mod splice;
 mod sse;
 mod structured;
 mod upstream;

@@ -21,7 +21,7 @@ use anyhow::anyhow;
 use toolstub_core::SessionId;
 use toolstub_core::utf8::count_chars;
 use toolstub_mcp::Tool;
-use toolstub_mcp::splice::Object;
+use toolstub_session::splice::Object;
 use toolstub_session::{Call, FailureMode, Identity, Replacement, Session, Turn};
 
 use self::taken::Taken;

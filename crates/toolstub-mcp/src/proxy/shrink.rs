@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::timeout;
+use toolstub_session::splice::{Object, Patches, items};
 use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn};
 
-use super::splice::{Object, Patches, items};
 use super::structured::{long_texts, says_again, says_in_parts};
 use super::{Proxy, Structured};
 use crate::Tool;

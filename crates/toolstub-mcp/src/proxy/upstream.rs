@@ -1,11 +1,11 @@
 //! What a server says: passed on, but for what is named in the module above.
 
 use std::ops::Range;
+use toolstub_session::splice::{Object, Patches, items, span};
 
 use super::asked::{Kind, Number, Request};
 use super::client::response;
 use super::message::{Frame, Message};
-use super::splice::{Object, Patches, items, span};
 use super::{Asked, Inject, Proxy, Structured, headers};
 
 /// The code of an error that says that there is no such method.
