@@ -65,7 +65,7 @@ def written(length, line=LINE):
     return '"' + line * whole + rest + '"'
 
 
-def mixed(length, **more):
+def mixed(long):
     """A long text among blocks that are none of the proxy's business."""
     before = '{"content":[{"type":"image","data":"' + "A" * 30000 + '","mimeType":"image/png"},' \
              '{"annotations":{"priority":0.10},"type":"text", "text":'
@@ -87,9 +87,9 @@ def result(method, params, is_modern):
     if method != "tools/call":
         return '{"x":1.10}' if method == "ping" else None
     tool, arguments = params["name"], params.get("arguments") or {}
-    long = written(arguments.get("length", 30000), arguments.get("line", LINE))
     if tool == "echo":
         return json.dumps({"content": [{"type": "text", "text": arguments["text"]}]})
+    long = written(arguments.get("length", 30000), arguments.get("line", LINE))
     if tool == "odd":
         return ODD
     if tool == "mixed":
