@@ -2,7 +2,8 @@
 
     fake.py LOG [stdio | http PORT] [toolless] [deaf]
 
-It keeps what it heard in LOG.in, a frame a line; over HTTP what it said too, in LOG.out. `-` keeps nothing.
+It keeps what it heard in LOG.in, a frame a line; over HTTP what it said too, in LOG.out, and the headers of
+each message. `-` keeps nothing.
 """
 
 import contextlib
@@ -210,8 +211,8 @@ class Http(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         keep("in", body)
-        keep("headers", json.dumps(dict(self.headers)).encode())
         message = json.loads(body)
+        keep("headers", json.dumps([message, dict(self.headers)]).encode())
         if isinstance(message, dict) and message.get("method") == "tools/call":
             self.stream()
             try:
