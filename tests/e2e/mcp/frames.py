@@ -168,6 +168,17 @@ NOTED = {json.loads(frame)["method"] for frame in NOTES}
 ASKED = {json.loads(frame)["method"] for frame in REQUESTS}
 
 
+def same_headers(message, headers, is_modern):
+    """What the headers say of a message over HTTP."""
+    headers = {name.lower(): value for name, value in headers.items()}
+    version, method = (headers.get(name) for name in ("mcp-protocol-version", "mcp-method"))
+    if is_modern:
+        same((version, method), ("2026-07-28", message["method"]), "headers")
+        same(headers.get("mcp-name"), message["params"].get("name"), "the header of a name")
+    elif message.get("method") != "initialize":
+        same((version, method, headers.get("mcp-session-id")), ("2025-11-25", None, "s1"), "headers")
+
+
 def over_http(is_modern):
     """The same frames, where the server is at a URL."""
     era = "later" if is_modern else "earlier"
@@ -181,6 +192,8 @@ def over_http(is_modern):
         seen = compare(wire, log, our_definitions(is_modern), in_order=False)
     assert seen.issuperset(NOTED if is_modern else NOTED | ASKED), seen
     assert b"by:itself" in b"".join(wire.heard) or is_modern
+    for line in Path(f"{log}.headers").read_text().splitlines():
+        same_headers(*json.loads(line), is_modern)
     if not is_modern:
         assert Path(f"{log}.ended").exists(), "the session was not ended"
     done(f"a server over HTTP of the {era} era: {len(wire.said)} and {len(wire.heard)} frames are the same bytes")
