@@ -30,7 +30,7 @@ failed = []
 
 
 def check(what, holds, seen=""):
-    print(f"{'ok ' if holds else 'BAD'} {what}{'' if holds else ': ' + str(seen)[:600]!r}", flush=True)
+    print(f"ok  {what}" if holds else f"BAD {what}: {str(seen)[:600]!r}", flush=True)
     if not holds:
         failed.append(what)
 
