@@ -176,6 +176,7 @@ async fn errors_say_what_to_do() {
     for (tool, arguments, words) in [
         (Tool::Read, json!({}), ["tool_output_ref is missing", "openviking_tool_result_list"]),
         (Tool::Read, json!({"ref": "readme.txt"}), ["no ref", "openviking_tool_result_list"]),
+        (Tool::Read, json!({"ref": "../../x."}), ["`../../x.` is no ref", "copy the ref"]),
         (Tool::Read, json!({"ref": "tr_none"}), ["not found", "openviking_tool_result_list"]),
         (Tool::Read, json!({"ref": reference, "offset": -1}), ["offset -1", "Error: "]),
         (Tool::Read, json!({"ref": reference, "limit": -2}), ["limit -2", "Error: "]),
