@@ -115,7 +115,7 @@ fn answer(
         text.result.call = call.clone();
         results.push(text.result.clone());
     }
-    let session = Session::new(context.open()?, session_id(&context, &fields)?, config)
+    let session = Session::new(context.open_lasting()?, session_id(&context, &fields)?, config)
         .with_identity(Identity { agent_id: fields.text("agent_id"), ..Identity::default() });
     let turn = Turn { results, ..Turn::default() };
     let done = block_on(async {

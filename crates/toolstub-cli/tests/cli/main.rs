@@ -3,6 +3,7 @@
 mod hook;
 mod init;
 mod schema;
+mod shown;
 #[cfg(unix)]
 mod signals;
 
@@ -271,6 +272,59 @@ fn removing_is_explicit() {
 }
 
 #[test]
+fn sessions_are_listed() {
+    let home = Home::new();
+    exits(&home.run(&["list", "--sessions"]), 0);
+    for session in ["b", "agent:main:7", "a"] {
+        home.put(b"one", &["--session", session]);
+    }
+    let listed = home.run(&["list", "--sessions"]);
+    exits(&listed, 0);
+    assert_eq!(String::from_utf8(listed.stdout).unwrap(), "a\nagent:main:7\nb\n");
+    let listed = json(&home.run(&["list", "--sessions", "--json"]), 0);
+    assert_eq!(listed, serde_json::json!({"sessions": ["a", "agent:main:7", "b"]}));
+    // Whoever looks into the wrong session is told where to look.
+    let empty = home.run(&["list"]);
+    exits(&empty, 0);
+    assert!(empty.stdout.is_empty());
+    let told = String::from_utf8(empty.stderr).unwrap();
+    assert!(told.contains("`default`; `toolstub list --sessions`"), "{told}");
+    assert!(home.run(&["list", "--session", "a"]).stderr.is_empty());
+}
+
+#[test]
+fn what_is_kept_in_memory_leaves_no_ref() {
+    let home = Home::new();
+    let output = home.run_with(&["put", "-", "--json", "--store", "memory:"], b"one");
+    fails(&output, 2, "INVALID_ARGUMENT", "gone when this command ends");
+    exits(&home.run(&["doctor", "--store", "memory:"]), 0);
+}
+
+#[test]
+fn commands_that_store_nothing_make_no_store() {
+    let home = Home::new();
+    for (args, code) in [
+        (&["list"][..], 0),
+        (&["stats"], 0),
+        (&["verify"], 0),
+        (&["gc"], 0),
+        (&["read", "tr_none"], 1),
+        (&["search", "tr_none", "word"], 1),
+        (&["verify", "tr_none"], 1),
+        (&["rm", "tr_none"], 1),
+        (&["purge", "--session", "default", "--yes"], 0),
+    ] {
+        let output = home.run(&[args, &["--store", "mistyped"]].concat());
+        exits(&output, code);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(told.matches("there is no store at `mistyped`").count(), 1, "{args:?}: {told}");
+        assert!(!home.path().join("mistyped").exists(), "{args:?}");
+    }
+    exits(&home.run_with(&["put", "-", "--store", "mistyped"], b"one"), 0);
+    assert!(home.path().join("mistyped").is_dir());
+}
+
+#[test]
 fn bad_input_is_told_with_what_would_be_right() {
     let home = Home::new();
     fails(
@@ -291,6 +345,7 @@ fn bad_input_is_told_with_what_would_be_right() {
         "session id is empty",
     );
     fails(&home.run(&["list", "--json", "--store", "ftp://x"]), 2, "INVALID_ARGUMENT", "location");
+    home.put(b"one", &[]);
     let plain = home.run(&["read", "tr_none"]);
     assert!(plain.stdout.is_empty());
     assert!(String::from_utf8_lossy(&plain.stderr).starts_with("toolstub: not found: "));
