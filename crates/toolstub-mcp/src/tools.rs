@@ -218,11 +218,11 @@ impl Tools {
                  to see what is stored"
             ))
         })?;
-        let given = bare_ref(&given);
-        let named = given.parse::<Ref>().ok().filter(|_| self.reach == Reach::Store);
+        let bare = bare_ref(&given);
+        let named = bare.parse::<Ref>().ok().filter(|_| self.reach == Reach::Store);
         let session = named.map_or_else(|| self.session.clone(), |named| named.session().clone());
-        let reference = parse_ref(given, &session).ok_or_else(|| {
-            let given = toolstub_core::text::clean(given, 200);
+        let reference = parse_ref(bare, &session).ok_or_else(|| {
+            let given = toolstub_core::text::clean(&given, 200);
             Problem(format!(
                 "`{given}` is no ref of a tool result of this session; copy the ref from the stub \
                  as it stands there, or call {list} to see what is stored"

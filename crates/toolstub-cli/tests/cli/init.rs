@@ -337,6 +337,8 @@ fn links_are_followed_and_permissions_stay() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&real), 0o600);
     assert_eq!(mode(&home.path().join(".claude.json.bak")), 0o600);
+    // One that is made is nobody else's to read.
+    assert_eq!(mode(&home.path().join(".claude/settings.json")), 0o600);
     let left: Vec<_> = fs::read_dir(real.parent().unwrap()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
     exits(&home.run(&["init", "claude", "--uninstall"]), 0);

@@ -2,7 +2,8 @@
 //!
 //! The transport below reads on while answers wait for a client that reads slowly, and gives them up soon
 //! after the client has closed its side. Here, a client that leaves answers unread is not read from
-//! either, and its end is told only once it has all of them.
+//! either, and its end is told only once it has all of them. What a client says before it has begun, such
+//! as that a question is called off which it gave up, ends nothing.
 
 use std::collections::HashSet;
 use std::io;
@@ -12,7 +13,9 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
+use rmcp::model::{
+    ClientNotification, ClientRequest, GetMeta as _, JsonRpcMessage, ProtocolVersion, RequestId,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -29,6 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Connection<R: AsyncRead + Unpin, W: AsyncWrite> {
     inner: AsyncRwTransport<RoleServer, WholeLines<R>, W>,
     open: Arc<Open>,
+    /// Whether the client has said in which era it speaks.
+    is_begun: bool,
 }
 
 /// What has no answer yet.
@@ -52,7 +57,11 @@ where
 {
     pub(super) fn new(input: R, output: W) -> Self {
         let input = WholeLines { input, is_open: false };
-        Self { inner: AsyncRwTransport::new_server(input, output), open: Arc::default() }
+        Self {
+            inner: AsyncRwTransport::new_server(input, output),
+            open: Arc::default(),
+            is_begun: false,
+        }
     }
 }
 
@@ -116,28 +125,44 @@ where
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        self.open.fewer_than(MOST, None).await;
-        let Some(message) = self.inner.receive().await else {
-            self.open.fewer_than(1, Some(PATIENCE)).await;
-            return None;
-        };
-        match &message {
-            JsonRpcMessage::Request(request) => {
-                self.open.state().requests.insert(request.id.clone());
-            }
-            JsonRpcMessage::Notification(notification) => {
-                // What is called off has no answer.
-                if let ClientNotification::CancelledNotification(off) = &notification.notification {
-                    self.open.answered(off.params.request_id.as_ref());
+        loop {
+            self.open.fewer_than(MOST, None).await;
+            let Some(message) = self.inner.receive().await else {
+                self.open.fewer_than(1, Some(PATIENCE)).await;
+                return None;
+            };
+            match &message {
+                JsonRpcMessage::Request(request) => {
+                    self.is_begun |= begins(&request.request);
+                    self.open.state().requests.insert(request.id.clone());
                 }
+                _ if !self.is_begun => continue,
+                JsonRpcMessage::Notification(notification) => {
+                    // What is called off has no answer.
+                    let notification = &notification.notification;
+                    if let ClientNotification::CancelledNotification(off) = notification {
+                        self.open.answered(off.params.request_id.as_ref());
+                    }
+                }
+                _ => {}
             }
-            _ => {}
+            return Some(message);
         }
-        Some(message)
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.inner.close().await
+    }
+}
+
+/// Whether a request is the first of a conversation: the handshake, or one that needs none.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            request.get_meta().missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+        }
     }
 }
 

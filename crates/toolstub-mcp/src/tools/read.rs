@@ -1,6 +1,7 @@
 //! Reading a range of a result.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use toolstub_core::OffsetUnit;
 use toolstub_core::text::clean;
@@ -84,7 +85,9 @@ fn tell(piece: &Piece, max_chars: u64) -> Answer {
     // one character at least: whoever goes on comes to the end.
     let line = count(&go_on(total, total)) + count(&notes);
     let room = max_chars.saturating_sub(line).max(1);
-    let content = if shown > room && (piece.has_more || shown + count(&notes) > max_chars) {
+    let is_odd = reads_as_cut(&content);
+    let content = if shown > room && (piece.has_more || is_odd || shown + count(&notes) > max_chars)
+    {
         range.next_offset = piece.offset + room;
         range.has_more = true;
         Cow::Borrowed(cut(&content, room))
@@ -103,10 +106,18 @@ fn tell(piece: &Piece, max_chars: u64) -> Answer {
     let mut line = notes;
     if range.has_more {
         line.push_str(&go_on(range.next_offset, total));
+    } else if reads_as_cut(&text) {
+        let _ = write!(line, "\n[end: {total} of {total}]");
     }
     text.push_str(&line);
     text.truncate(cut(&text, max_chars).len());
     Answer { text, is_error: false, range: Some(range) }
+}
+
+/// Whether what a tool returned ends as an answer does that is not the end.
+pub(super) fn reads_as_cut(text: &str) -> bool {
+    let last = text.trim_end().rsplit('\n').next().unwrap_or_default();
+    last.trim_start().starts_with("[next_offset:")
 }
 
 /// The last line of an answer that is not the end.

@@ -153,6 +153,22 @@ async fn arguments_that_are_no_object_are_taken_or_told() {
 }
 
 #[tokio::test]
+async fn what_is_said_before_the_beginning_ends_nothing() {
+    let off = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 5}});
+    let discover = json!({"jsonrpc": "2.0", "id": 5, "method": "server/discover",
+        "params": {"_meta": meta()}});
+    let early = json!({"jsonrpc": "2.0", "id": 6, "method": "tools/list"});
+    let [initialize, initialized] = handshake();
+    let frames = [off.clone(), discover, early, off, initialize, initialized, list(7, None)];
+    let answers = say(&frames).await;
+    let ids: Vec<_> = answers.iter().map(|answer| answer["id"].clone()).collect();
+    assert_eq!(ids, [5, 6, 0, 7]);
+    assert_eq!(answers[1]["error"]["code"], -32602);
+    assert!(answers[3]["result"]["content"].is_array());
+}
+
+#[tokio::test]
 async fn last_frame_needs_no_line_end() {
     let (near, far) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(far);

@@ -89,6 +89,37 @@ async fn large_result_is_read_to_its_end() {
 }
 
 #[tokio::test]
+async fn end_that_reads_as_if_there_were_more_is_told() {
+    let store = store();
+    for length in [0, 10, 18_930, 18_960, 18_974, 18_999, 19_000, 30_000] {
+        let text = format!("{}\n[next_offset: 7 of 90]\n", "x".repeat(length));
+        let reference = put(&store, "s", text.as_str()).await.to_string();
+        let tools = tools(&store);
+        let (mut joined, mut offset) = (String::new(), 0);
+        let end = format!("\n[end: {0} of {0}]", chars(&text));
+        loop {
+            let answer = read(&tools, json!({"ref": reference, "offset": offset})).await;
+            assert!(chars(&answer.text) <= 19_000, "{length}");
+            if !answer.range.unwrap().has_more {
+                // What is left may begin in the middle of that line.
+                let content = answer.text.strip_suffix(&end).unwrap_or(&answer.text);
+                assert_eq!(content.len() < answer.text.len(), content.contains("[next_offset:"));
+                joined.push_str(content);
+                break;
+            }
+            let (content, line) = answer.text.rsplit_once("\n[next_offset: ").unwrap();
+            joined.push_str(content);
+            let next = line.split(' ').next().unwrap().parse().unwrap();
+            assert!(next > offset, "{length}");
+            offset = next;
+        }
+        assert_eq!(joined, text);
+        let asked = json!({"ref": reference, "query": "next_offset"});
+        says(&tools.call(Tool::Search, &asked).await, &["]\n[end: there are no more matches]"]);
+    }
+}
+
+#[tokio::test]
 async fn last_line_stands_whole_in_a_short_answer() {
     let store = store();
     let mut references = Vec::new();
@@ -176,6 +207,7 @@ async fn errors_say_what_to_do() {
     for (tool, arguments, words) in [
         (Tool::Read, json!({}), ["tool_output_ref is missing", "openviking_tool_result_list"]),
         (Tool::Read, json!({"ref": "readme.txt"}), ["no ref", "openviking_tool_result_list"]),
+        (Tool::Read, json!({"ref": "../../x."}), ["`../../x.` is no ref", "copy the ref"]),
         (Tool::Read, json!({"ref": "tr_none"}), ["not found", "openviking_tool_result_list"]),
         (Tool::Read, json!({"ref": reference, "offset": -1}), ["offset -1", "Error: "]),
         (Tool::Read, json!({"ref": reference, "limit": -2}), ["limit -2", "Error: "]),

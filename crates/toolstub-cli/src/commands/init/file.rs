@@ -148,8 +148,10 @@ impl Place {
     /// replaced.
     fn create(&self, folder: &Folder, name: &OsStr, text: &str) -> io::Result<()> {
         let like = self.real().and_then(|file| file.metadata()).ok();
-        // Nobody else reads it before its permissions are set.
-        let readers = if like.is_some() { Readers::User } else { Readers::Usual };
+        // Nobody else reads it before its permissions are set. What hosts put into a file of a user's later
+        // may be secret.
+        let is_usual = like.is_none() && self.project.is_some();
+        let readers = if is_usual { Readers::Usual } else { Readers::User };
         let mut file = folder.create(name, readers)?;
         let written = like
             .map_or(Ok(()), |like| file.set_permissions(like.permissions()))
