@@ -74,7 +74,7 @@ impl UpstreamUrl {
         url: &str,
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, McpError> {
-        let refused = |reason: String| McpError::Upstream { url: url.to_owned(), reason };
+        let refused = |reason: String| McpError::Upstream { url: shown(url), reason };
         let parsed = Url::parse(url).map_err(|error| refused(error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
             return Err(refused("it is no http: or https: URL".to_owned()));
@@ -138,7 +138,7 @@ impl Proxy {
         }
         let builder = Client::builder().connect_timeout(CONNECTING);
         let client = builder.redirect(redirects()).referer(false).build().map_err(|error| {
-            let (url, reason) = (upstream.url.to_string(), told(&error));
+            let (url, reason) = (shown(upstream.url.as_str()), told(&error));
             McpError::Upstream { url, reason }
         })?;
         let (said, large) = (Mutex::default(), Semaphore::new(MAX_LARGE));
@@ -569,12 +569,20 @@ fn redirects() -> Policy {
 fn redirected(response: &Response) -> Option<String> {
     let location =
         response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
-    let mut url = response.url().join(location.to_str().ok()?).ok()?;
-    url.set_query(None);
-    url.set_fragment(None);
-    // A URL without a host has neither.
-    let _ = url.set_username("").and_then(|()| url.set_password(None));
-    Some(url.to_string())
+    let url = response.url().join(location.to_str().ok()?).ok()?;
+    Some(shown(url.as_str()))
+}
+
+/// A URL, which need not be one, without what may be a secret: who asks, the query and the fragment.
+fn shown(url: &str) -> String {
+    let place = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = place.split_once("://").unwrap_or(("", place));
+    // Where it is none, nobody can say where its parts end.
+    let is_url = Url::parse(url).is_ok();
+    let end = if is_url { rest.find(['/', '\\']).unwrap_or(rest.len()) } else { rest.len() };
+    let begin = rest[..end].rfind('@').map_or(0, |at| at + 1);
+    let separator = if scheme.is_empty() { "" } else { "://" };
+    toolstub_core::text::clean(&format!("{scheme}{separator}{}", &rest[begin..]), MAX_TOLD)
 }
 
 /// Whether an answer is of a media type.

@@ -475,6 +475,17 @@ fn urls_and_headers_that_cannot_be_used_are_told() {
     };
     refuses("ftp://x/", ("a", "b"), "http");
     refuses("http://", ("a", "b"), "http");
+    for url in [
+        "ftp://user:secret@x/mcp?key=secret#secret",
+        "http://user:secret@x:port/mcp?key=secret",
+        "http://user:secret/@[x/mcp#secret",
+        "HTTP://secret@/?secret",
+    ] {
+        let error = UpstreamUrl::new(url, []).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
+    }
+    let error = UpstreamUrl::new("HTTP://u:secret@X/a@b?secret", [("a b", "c")]).unwrap_err();
+    assert!(error.to_string().contains("at HTTP://X/a@b: "), "{error}");
     refuses("http://x/", ("a b", "c"), "`a b`");
     refuses("http://x/", ("a", "c\nd"), "`a`");
     let url = UpstreamUrl::new("http://x/?key=secret", [("authorization", "secret")]).unwrap();
