@@ -8,6 +8,7 @@
 mod asked;
 mod child;
 mod client;
+mod exchanges;
 mod frames;
 mod headers;
 mod http;

@@ -88,10 +88,11 @@ enum Upstream {
 }
 
 fn upstream(words: Vec<OsString>, headers: &[(String, String)]) -> Result<Upstream, Failure> {
-    let is_url = |word: &str| ["http://", "https://"].iter().any(|scheme| word.starts_with(scheme));
-    if let [only] = words.as_slice()
-        && let Some(url) = only.to_str().filter(|word| is_url(word))
-    {
+    let url = words.first().and_then(|word| word.to_str()).filter(|word| is_url(word));
+    if let Some(url) = url {
+        if words.len() > 1 {
+            return Err(Failure::input(anyhow!("a URL stands alone; put options before it")));
+        }
         let filled: Result<Vec<_>, Failure> = headers
             .iter()
             .map(|(name, value)| Ok((name.as_str(), fill(value, |name| env::var(name).ok())?)))
@@ -106,6 +107,12 @@ fn upstream(words: Vec<OsString>, headers: &[(String, String)]) -> Result<Upstre
     let mut words = words.into_iter();
     let program = words.next().ok_or_else(|| Failure::input(anyhow!("no command is given")))?;
     Ok(Upstream::Command(UpstreamCommand { program, arguments: words.collect() }))
+}
+
+fn is_url(word: &str) -> bool {
+    let scheme = word.split_once("://").map(|(scheme, _)| scheme);
+    scheme
+        .is_some_and(|scheme| ["http", "https"].iter().any(|url| scheme.eq_ignore_ascii_case(url)))
 }
 
 /// A text with variables in the place of their names, so that secrets need not stand on the command line.
@@ -143,6 +150,22 @@ fn fresh_session() -> Result<SessionId, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn url_is_told_from_a_command() {
+        let is_url = |words: &[&str]| {
+            let words = words.iter().map(Into::into).collect();
+            matches!(upstream(words, &[]).unwrap(), Upstream::Url(_))
+        };
+        for url in ["http://x/mcp", "HTTPS://x/mcp", "Http://user@x"] {
+            assert!(is_url(&[url]), "{url}");
+        }
+        for command in ["npx", "./http", "http:x", "ftp://x"] {
+            assert!(!is_url(&[command, "-y"]), "{command}");
+        }
+        let headed = vec![OsString::from("HTTP://x"), OsString::from("--header")];
+        assert!(upstream(headed, &[]).is_err());
+    }
 
     #[test]
     fn headers_are_filled_from_the_environment() {

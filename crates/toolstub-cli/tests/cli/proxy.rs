@@ -41,6 +41,24 @@ fn a_store_that_cannot_be_opened_keeps_no_server_from_starting() {
 }
 
 #[test]
+fn a_url_is_one_in_capitals_too_and_its_secrets_are_not_told() {
+    let home = Home::new();
+    for (url, code) in
+        [("HTTP://u:secret@127.0.0.1:9/mcp?key=secret#secret", 0), ("http://u:secret@:9", 2)]
+    {
+        let output = home.run_with(&["proxy", url], CALLS.as_bytes());
+        assert_eq!(output.status.code(), Some(code));
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8_lossy(&told);
+        assert!(told.contains("cannot"), "{told}");
+        assert!(!told.contains("secret") && !told.contains("PATH"), "{told}");
+    }
+    let output = home.run(&["proxy", "http://u:secret@127.0.0.1:9/mcp", "--header", "a: b"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("options before it") && !errors.contains("secret"), "{errors}");
+}
+
+#[test]
 fn a_location_that_is_none_is_told_and_starts_nothing() {
     let home = Home::new();
     for options in [&["--store", "ftp://x/y"][..], &["--store", "s3://"], &["--header", "a: b"]] {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{
@@ -39,6 +40,9 @@ impl Request {
 
 /// What is answered: whole responses, as they go over the wire.
 type Script = Arc<dyn Fn(&Request) -> String + Send + Sync>;
+
+/// What a server says to what it never answers.
+const NEVER: &str = "";
 
 /// A server that answers by a script and remembers what it was asked.
 struct Server {
@@ -91,6 +95,9 @@ async fn answer(stream: TcpStream, script: Script, seen: Arc<Mutex<Vec<Request>>
         let request = Request { method, headers, body: String::from_utf8(body).unwrap() };
         let response = script(&request);
         seen.lock().unwrap().push(request);
+        if response == NEVER {
+            std::future::pending::<()>().await;
+        }
         stream.write_all(response.as_bytes()).await.unwrap();
         if response.contains("connection: close") {
             return;
@@ -299,6 +306,54 @@ async fn stub_is_read_back_whatever_the_server_has() {
 }
 
 #[tokio::test]
+async fn notification_that_is_not_taken_holds_nothing_up() {
+    let server = Server::new(|request| match request.says().as_str() {
+        "POST notifications/progress" => NEVER.to_owned(),
+        "POST x" => json_body("", &result(request, "{}")),
+        _ => accepted(),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    let begun = std::time::Instant::now();
+    client.say(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#).await;
+    client.say(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).await;
+    assert!(client.ask(&call("openviking_tool_result_list")).await.contains("No tool result"));
+    client.ask(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#).await;
+    client
+        .say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
+        .await;
+    client.say(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).await;
+    while server.seen().len() < 4 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // What is told arrives in order.
+    assert!(!server.requests().iter().any(|request| request.contains("list_changed")));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(client.leave().await, Exit::Client);
+}
+
+#[tokio::test]
+async fn nothing_arrives_before_the_client_has_begun() {
+    let server = Server::new(|request| match request.says().as_str() {
+        "POST notifications/initialized" => {
+            std::thread::sleep(Duration::from_millis(300));
+            accepted()
+        }
+        "POST x" => json_body("", &result(request, "{}")),
+        _ => accepted(),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    client.say(INITIALIZED).await;
+    client.say(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).await;
+    client.say(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).await;
+    client.ask(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#).await;
+    assert_eq!(client.leave().await, Exit::Client);
+    assert_eq!(server.requests()[0], "POST notifications/initialized");
+    assert!(server.requests().len() >= 4);
+}
+
+#[tokio::test]
 async fn failures_are_answers() {
     let server = Server::new(|request| {
         let body: Value = serde_json::from_str(&request.body).unwrap();
@@ -411,7 +466,7 @@ async fn client_that_goes_and_reads_slowly_gets_all() {
         client.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#)).await;
     }
     drop(client.said);
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
     let mut text = String::new();
     client.heard.read_to_string(&mut text).await.unwrap();
     assert_eq!(text.lines().count(), 3);
@@ -475,6 +530,17 @@ fn urls_and_headers_that_cannot_be_used_are_told() {
     };
     refuses("ftp://x/", ("a", "b"), "http");
     refuses("http://", ("a", "b"), "http");
+    for url in [
+        "ftp://user:secret@x/mcp?key=secret#secret",
+        "http://user:secret@x:port/mcp?key=secret",
+        "http://user:secret/@[x/mcp#secret",
+        "HTTP://secret@/?secret",
+    ] {
+        let error = UpstreamUrl::new(url, []).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
+    }
+    let error = UpstreamUrl::new("HTTP://u:secret@X/a@b?secret", [("a b", "c")]).unwrap_err();
+    assert!(error.to_string().contains("at HTTP://X/a@b: "), "{error}");
     refuses("http://x/", ("a b", "c"), "`a b`");
     refuses("http://x/", ("a", "c\nd"), "`a`");
     let url = UpstreamUrl::new("http://x/?key=secret", [("authorization", "secret")]).unwrap();
