@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use serde::Deserialize;
 use toolstub_core::{Kind, OffsetUnit};
 
@@ -19,7 +20,7 @@ pub(crate) struct Args {
     /// Where results are kept: a path, a file: URL, `s3://bucket/prefix` or memory: [default: a folder in the data directory]
     #[arg(long, global = true, env = "TOOLSTUB_STORE", value_name = "URL-OR-PATH")]
     pub(crate) store: Option<String>,
-    /// The session that results belong to [default: default; purge has none]
+    /// The session that results belong to [default: default; hook and proxy have their own, purge has none]
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// The event that results belong to.
@@ -52,7 +53,7 @@ pub(crate) enum Command {
     Read(Read),
     /// Find a text in a stored result.
     Search(Search),
-    /// List the results of the session.
+    /// List the results of the session, or the sessions.
     List(List),
     /// Remove a stored result.
     Rm(Rm),
@@ -76,6 +77,26 @@ pub(crate) enum Command {
     Init(Init),
     /// Try out the store and say what it guarantees.
     Doctor,
+    /// Show on an example what enters the context, and how the original is read.
+    Demo,
+    /// Print what a shell needs to complete command lines.
+    Completions(Completions),
+    /// Print the manual page of the program, or of one command.
+    Man(Man),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Man {
+    /// The command; without it, the program.
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
 }
 
 /// An agent's host. Its payload is read from standard input; the answer, if there is one, goes to standard
@@ -210,7 +231,7 @@ pub(crate) struct Put {
 }
 
 /// What is known of a tool result, and how its stub is written.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct Described {
     /// The tool's name, for the stub's header.
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
@@ -315,6 +336,9 @@ pub(crate) struct Search {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct List {
+    /// List the sessions of the store instead.
+    #[arg(long, conflicts_with_all = ["cursor", "tool_name", "kind"])]
+    pub(crate) sessions: bool,
     /// The most results to print, up to 1000.
     #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true, value_parser = integer)]
     pub(crate) limit: i128,

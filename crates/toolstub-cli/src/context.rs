@@ -4,19 +4,20 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use tokio::runtime::{Builder, Runtime};
 use toolstub_core::{EventId, Ref, SessionId, ToolResultId};
-use toolstub_store::{ResultStore, SessionStore};
-use toolstub_store_object::{OpenOptions, Variables, open};
+use toolstub_store::{Backend, MemoryBackend, ResultStore, SessionStore};
+use toolstub_store_object::{OpenError, OpenOptions, Variables, open};
 
 use crate::args::Target;
 use crate::config::{Config, default_store};
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::{interrupt, output};
 
 /// The session where none is given.
 const DEFAULT_SESSION: &str = "default";
@@ -54,11 +55,46 @@ impl Context {
         }
     }
 
-    /// Opens the store.
+    /// Opens the store; a local folder is made if it is not there.
     pub(crate) fn open(&self) -> Result<ResultStore, Failure> {
-        let options = OpenOptions { fsync: self.fsync, variables: Variables::of_process() };
-        let backend = open(&self.location()?, &options)?;
-        Ok(ResultStore::new(backend))
+        Ok(ResultStore::new(self.opening()?()?))
+    }
+
+    /// What opens the store.
+    pub(crate) fn opening(
+        &self,
+    ) -> Result<impl Fn() -> Result<Arc<dyn Backend>, OpenError> + Send + Sync + use<>, Failure>
+    {
+        let (location, options) = (self.location()?, self.options(true));
+        Ok(move || open(&location, &options))
+    }
+
+    /// Opens the store for a command that ends and leaves a ref behind.
+    pub(crate) fn open_lasting(&self) -> Result<ResultStore, Failure> {
+        if self.location()?.starts_with("memory:") {
+            return Err(Failure::input(anyhow!(
+                "the store memory: is gone when this command ends, and so is what its refs lead to; \
+                 give a path or s3://bucket/prefix"
+            )));
+        }
+        self.open()
+    }
+
+    /// Opens the store for a command that puts nothing into it: a folder that is not there is told,
+    /// and stands for an empty store.
+    pub(crate) fn open_existing(&self) -> Result<ResultStore, Failure> {
+        match open(&self.location()?, &self.options(false)) {
+            Ok(backend) => Ok(ResultStore::new(backend)),
+            Err(missing @ OpenError::Missing { .. }) => {
+                output::remark(&format!("{missing}; nothing has been stored there yet"));
+                Ok(ResultStore::new(Arc::new(MemoryBackend::new())))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn options(&self, create: bool) -> OpenOptions {
+        OpenOptions { fsync: self.fsync, create, variables: Variables::of_process() }
     }
 
     /// The session that was given, or the default one.
@@ -75,6 +111,12 @@ impl Context {
     ///
     /// A ref brings its session and event with it; where others are given beside it, it is not theirs.
     pub(crate) fn target(&self, target: &Target) -> Result<(SessionStore, Ref), Failure> {
+        let reference = self.reference(target)?;
+        Ok((self.open_existing()?.session(reference.session().clone()), reference))
+    }
+
+    /// The ref of the result that a command is about.
+    pub(crate) fn reference(&self, target: &Target) -> Result<Ref, Failure> {
         let given = target.reference.trim();
         let reference = if given.contains('/') {
             given.parse::<Ref>().map_err(Failure::input)?
@@ -98,7 +140,7 @@ impl Context {
                 "the ref does not belong to the event given; leave --event out"
             )));
         }
-        Ok((self.open()?.session(session), reference))
+        Ok(reference)
     }
 }
 
@@ -160,7 +202,6 @@ fn block_until<T>(
 #[cfg(test)]
 mod tests {
     use std::future::{pending, ready};
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;

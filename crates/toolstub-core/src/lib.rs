@@ -23,6 +23,7 @@
 //! Next: `toolstub-detect` finds a content's kind, `toolstub-render` writes the stub,
 //! `toolstub-store` keeps the original.
 
+mod error_chain;
 mod id;
 mod kind;
 mod metadata;
@@ -36,6 +37,7 @@ pub mod text;
 mod unit;
 pub mod utf8;
 
+pub use error_chain::error_chain;
 pub use id::{EventId, IdError, SessionId, ToolResultId, UserId};
 pub use kind::{Kind, UnknownKind};
 pub use metadata::{Metadata, SCHEMA_VERSION};

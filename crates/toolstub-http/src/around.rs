@@ -160,7 +160,8 @@ fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
 fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
     let Some(encoding) = encodings.next_back() else { return Ok(()) };
-    let is_known = [&b"gzip"[..], b"identity"].contains(&encoding.as_bytes());
+    let is = |known: &[u8]| encoding.as_bytes().eq_ignore_ascii_case(known);
+    let is_known = is(b"gzip") || is(b"identity");
     if is_known && encodings.next().is_none() {
         return Ok(());
     }

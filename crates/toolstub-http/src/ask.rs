@@ -18,6 +18,8 @@ const MAX_DIGITS: usize = 4000;
 
 /// How many faults are told.
 const MAX_FAULTS: usize = 100;
+/// The longest name or id, in bytes: it comes back in every list.
+const LONGEST: usize = 4096;
 /// How many fields an object may have, and how many items a list, where they are read one by one.
 const MAX_ITEMS: usize = 10_000;
 
@@ -380,6 +382,22 @@ pub(crate) fn string(
     } else {
         faults.add(&place, "Input should be a valid string", "string_type");
     }
+    None
+}
+
+/// A field that is a name, an id or a time: a text that is not long.
+pub(crate) fn name(
+    fields: &Fields,
+    name: &str,
+    at: &[&str],
+    faults: &mut Faults,
+) -> Option<String> {
+    let text = string(fields, name, at, faults)?;
+    if text.len() <= LONGEST {
+        return Some(text);
+    }
+    let message = format!("String should have at most {LONGEST} bytes");
+    faults.add(&[at, &[name]].concat(), message, "string_too_long");
     None
 }
 

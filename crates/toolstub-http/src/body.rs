@@ -11,6 +11,7 @@ use http_body_util::BodyExt as _;
 use hyper::header::CONTENT_TYPE;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::SemaphorePermit;
+use tokio::time::Instant;
 
 use crate::ask::{self, Fields};
 use crate::journal::Idempotency;
@@ -25,8 +26,9 @@ const ROOM: usize = 4;
 const UNIT: usize = 64 << 10;
 /// How much of a body over the limit is let through and thrown away, in bytes.
 const SPILL: usize = 64 << 20;
-/// How long the next piece of a body that has room may take.
+/// How long a body that has room may take, beside a second for so many bytes that have come.
 const PATIENCE: Duration = Duration::from_secs(10);
+const A_SECOND: usize = 64 << 10;
 
 /// The room for bodies, in units, for bodies of at most so many bytes.
 pub(crate) fn room(limit: usize) -> usize {
@@ -77,11 +79,15 @@ impl Service {
         let mut body = pin!(body);
         let mut taken = BytesMut::new();
         let (mut room, mut spilled) = (None, 0);
+        let mut begun = Instant::now();
         loop {
             let frame = if room.is_none() {
                 body.frame().await
             } else {
-                let Ok(frame) = tokio::time::timeout(PATIENCE, body.frame()).await else {
+                // Others wait for the room of a body that comes drop by drop.
+                let come = (taken.len() + spilled) / A_SECOND;
+                let end = begun + PATIENCE + Duration::from_secs(come as u64);
+                let Ok(frame) = tokio::time::timeout_at(end, body.frame()).await else {
                     let message = "the rest of the body did not come in time";
                     return Err(Problem::short(Code::DeadlineExceeded, message));
                 };
@@ -98,6 +104,7 @@ impl Service {
                 if room.is_none() && taken.len() > SMALL {
                     let most = units(announced.unwrap_or(limit).min(limit));
                     room = self.bodies.acquire_many(most as u32).await.ok();
+                    begun = Instant::now();
                 }
                 continue;
             }

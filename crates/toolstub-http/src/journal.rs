@@ -30,7 +30,7 @@ use toolstub_store::{
     BackendError, Created, Depth, Entry, Key, ListOptions, ResultStore, StoreError,
 };
 
-pub(crate) use self::append::Begun;
+pub(crate) use self::append::{Appended, Begun};
 pub(crate) use self::name::Name;
 pub(crate) use self::record::SessionRecord;
 use self::record::{messages, record_key};
@@ -237,22 +237,7 @@ impl Journal {
 
     /// All sessions, by id.
     pub(crate) async fn sessions(&self) -> Result<Vec<Listed>, StoreError> {
-        let mut ids = Vec::new();
-        let mut after = None;
-        loop {
-            let folder = Some(ResultStore::sessions_folder());
-            let options = ListOptions { folder, depth: Depth::Children, after, limit: PAGE };
-            let page = self.store.backend().list(options).await?;
-            for entry in &page.entries {
-                if let Entry::Folder { name } = entry {
-                    ids.extend(SessionId::from_encoded(name));
-                }
-            }
-            match page.entries.last() {
-                Some(last) if page.more => after = Some(last.marker()),
-                _ => break,
-            }
-        }
+        let (ids, _) = self.store.sessions(usize::MAX).await?;
         let mut work = Vec::with_capacity(ids.len());
         for id in ids {
             work.push(self.listed(id).boxed());

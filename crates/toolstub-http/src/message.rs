@@ -47,12 +47,12 @@ impl Incoming {
     /// Reads a message; what is wrong with it is noted, and `None` comes back.
     pub(crate) fn read(fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Self> {
         let mut found = Faults::default();
-        let role = required_string(fields, "role", at, &mut found);
+        let role = required_name(fields, "role", at, &mut found);
         let peer_id = peer(fields, at, &mut found);
         let content = ask::string(fields, "content", at, &mut found);
         let listed = ask::list(fields, "parts", at, &mut found);
-        let created_at = ask::string(fields, "created_at", at, &mut found);
-        let turn_id = ask::string(fields, "turn_id", at, &mut found);
+        let created_at = ask::name(fields, "created_at", at, &mut found);
+        let turn_id = ask::name(fields, "turn_id", at, &mut found);
         let message_kind = kind(fields, at, &mut found);
         let source_message_ids = sources(fields, at, &mut found);
         ask::telemetry(fields, at, &mut found);
@@ -124,24 +124,19 @@ fn on_one_line(json: String) -> String {
     if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ") } else { json }
 }
 
-fn required_string(
-    fields: &Fields,
-    name: &str,
-    at: &[&str],
-    faults: &mut Faults,
-) -> Option<String> {
+fn required_name(fields: &Fields, name: &str, at: &[&str], faults: &mut Faults) -> Option<String> {
     match fields.get(name) {
         None => faults.add(&[at, &[name]].concat(), "Field required", "missing"),
         Some(value) if value.get() == "null" => {
             faults.add(&[at, &[name]].concat(), "Input should be a valid string", "string_type");
         }
-        Some(_) => return ask::string(fields, name, at, faults),
+        Some(_) => return ask::name(fields, name, at, faults),
     }
     None
 }
 
 fn peer(fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<String> {
-    let peer = ask::string(fields, "peer_id", at, faults)?;
+    let peer = ask::name(fields, "peer_id", at, faults)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '@');
     let wrong = match peer.as_str() {
         "." | ".." => "peer_id must not be '.' or '..'",
@@ -235,8 +230,8 @@ impl Incoming {
     }
 }
 
-/// The parts of those messages of an object that are steps of a turn.
-pub(crate) fn turn_parts(object: &[u8], turn: &str) -> Vec<Part> {
+/// Gives out the turn and the parts of each message of an object that is a step of a turn.
+pub(crate) fn steps(object: &[u8], mut found: impl FnMut(&str, &RawValue)) {
     #[derive(serde::Deserialize)]
     struct Step<'a> {
         #[serde(default)]
@@ -244,14 +239,24 @@ pub(crate) fn turn_parts(object: &[u8], turn: &str) -> Vec<Part> {
         #[serde(borrow)]
         parts: &'a RawValue,
     }
-    let mut parts = Vec::new();
-    for line in lines_of(object) {
+    // A name as it is kept: most messages are no steps, and need not be parsed to see that.
+    let name = memchr::memmem::Finder::new("\"turn_id\":");
+    for line in lines_of(object).filter(|line| name.find(line).is_some()) {
         let Ok(step) = serde_json::from_slice::<Step<'_>>(line) else { continue };
-        if step.turn_id.as_deref() == Some(turn) {
-            parts.extend(serde_json::from_str::<Vec<Part>>(step.parts.get()).unwrap_or_default());
+        if let Some(turn) = &step.turn_id {
+            found(turn, step.parts);
         }
     }
-    parts
+}
+
+/// The tool parts of a kept message.
+pub(crate) fn tool_parts(parts: &RawValue) -> Vec<ToolPart> {
+    let parts: Vec<Part> = serde_json::from_str(parts.get()).unwrap_or_default();
+    let tool = |part| match part {
+        Part::Tool(part) => Some(part),
+        Part::Other(_) => None,
+    };
+    parts.into_iter().filter_map(tool).collect()
 }
 
 /// The messages of an object; other lines are notes.

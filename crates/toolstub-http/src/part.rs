@@ -22,8 +22,6 @@ const TOOL_FIELDS: [&str; 11] = [
     "prompt_tokens",
     "completion_tokens",
 ];
-/// The longest name or id of a tool part, in bytes: it comes back in every list.
-const LONGEST: usize = 4096;
 /// The fields of a tool part that are texts.
 const TOOL_TEXTS: [&str; 12] = [
     "tool_id",
@@ -117,12 +115,8 @@ pub(crate) fn weigh(part: &RawValue, weight: &mut Weight) {
 
 fn tool(part: &RawValue, fields: &Fields, at: &[&str], faults: &mut Faults) -> Option<Part> {
     for name in TOOL_TEXTS {
-        let text = ask::string(fields, name, at, faults);
-        if name != "tool_output" && text.is_some_and(|text| text.len() > LONGEST) {
-            let place = [at, &[name]].concat();
-            let message = format!("String should have at most {LONGEST} bytes");
-            faults.add(&place, message, "string_too_long");
-        }
+        let read = if name == "tool_output" { ask::string } else { ask::name };
+        read(fields, name, at, faults);
     }
     let given: ToolPart = match serde_json::from_str(part.get()) {
         Ok(part) => part,

@@ -1,12 +1,10 @@
 //! What can be wrong with a request, or go wrong with it, and how it is told.
 
-use std::fmt::Write as _;
-
 use axum::response::{IntoResponse, Response};
 use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolstub_core::IdError;
+use toolstub_core::{IdError, error_chain};
 use toolstub_session::SessionError;
 use toolstub_store::{BackendError, StoreError};
 
@@ -92,7 +90,7 @@ impl IntoResponse for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let mut message = chain(&error);
+        let mut message = error_chain(&error);
         let (code, details) = match &error {
             StoreError::NotFound { reference } => {
                 (Code::NotFound, json!({"resource": reference, "type": "file"}))
@@ -132,15 +130,14 @@ impl From<SessionError> for Problem {
         match error {
             SessionError::Store(error) => error.into(),
             SessionError::Rejected { .. } => {
-                let message = chain(&error);
-                tracing::error!(%message, "an original could not be stored");
-                Self::whole(Code::FailedPrecondition, message, json!({}))
+                tracing::error!(cause = error_chain(&error), "an original could not be stored");
+                Self::whole(Code::FailedPrecondition, error.to_string(), json!({}))
             }
             SessionError::NoSuchIndex { .. } => {
                 Self::whole(Code::NotFound, error.to_string(), json!({}))
             }
             SessionError::Interrupted => Self::short(Code::Unavailable, error.to_string()),
-            error => Self::short(Code::Internal, chain(&error)),
+            error => Self::short(Code::Internal, error_chain(&error)),
         }
     }
 }
@@ -149,15 +146,4 @@ impl From<IdError> for Problem {
     fn from(error: IdError) -> Self {
         Self::whole(Code::InvalidArgument, error.to_string(), json!({}))
     }
-}
-
-/// An error and what caused it, as one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let _ = write!(told, ": {error}");
-        source = error.source();
-    }
-    told
 }

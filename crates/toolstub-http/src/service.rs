@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use toolstub_core::{EventId, Metadata, Ref, RefForm, SessionId, ToolResultId, UserId};
 use toolstub_session::{Config, Host, Identity, Session, SystemHost};
-use toolstub_store::{ResultStore, SessionStore};
+use toolstub_store::{ResultStore, SessionStore, StoreError};
 
 use crate::body;
 use crate::journal::{Clock, Journal, SessionRecord, chance};
@@ -168,6 +168,19 @@ impl Service {
             memory_policy: None,
             auto_commit_policy: None,
             memory_extraction_config: None,
+        }
+    }
+}
+
+/// Does what must not be broken off half-way, whether or not the client stays.
+pub(crate) async fn to_its_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, Problem> {
+    match tokio::spawn(work).await {
+        Ok(done) => Ok(done?),
+        Err(error) => {
+            tracing::error!(%error, "what was begun did not come to its end");
+            Err(Problem::short(Code::Internal, "the service could not go on"))
         }
     }
 }

@@ -3,14 +3,17 @@
 //! Both eras of the protocol are spoken: with a handshake, up to 2025-11-25, and without, from
 //! 2026-07-28 on.
 
+mod connection;
+
 #[cfg(unix)]
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-    PaginatedRequestParams, ResultType, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
+    ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ResultType, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -18,12 +21,17 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
 
-use crate::{McpError, Tools};
+use self::connection::Connection;
+use crate::{Answer, McpError, Tools};
 
 const INSTRUCTIONS: &str = "Tool results that are too long for the context are kept here whole. \
     Where a tool result says that it was externalized, its ref leads to the original: search it, \
     or read the range that you need.";
+
+/// How long a call may take: clients give one up after a minute, and are told nothing then.
+const PATIENCE: Duration = Duration::from_secs(50);
 
 /// The tools as a server that `rmcp` can run.
 #[derive(Debug, Clone)]
@@ -38,6 +46,18 @@ impl ToolServer {
         let definition = |definition| serde_json::from_value(definition).ok();
         let definitions = tools.definitions().into_iter().filter_map(definition).collect();
         Self { tools: Arc::new(tools), definitions }
+    }
+
+    async fn answer(&self, name: &str, arguments: &Value) -> Result<Answer, ErrorData> {
+        let Some(tool) = self.tools.find(name) else {
+            let names: Vec<_> = self.definitions.iter().map(|tool| tool.name.as_ref()).collect();
+            let text = format!("there is no such tool; there are {}", names.join(", "));
+            return Err(ErrorData::invalid_params(text, None));
+        };
+        match timeout(PATIENCE, self.tools.call(tool, arguments)).await {
+            Ok(answer) => Ok(answer),
+            Err(_) => Ok(Answer::error("the store does not answer in time; try again later")),
+        }
     }
 }
 
@@ -65,18 +85,36 @@ impl ServerHandler for ToolServer {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.tools.find(&request.name) else {
-            let names: Vec<_> = self.definitions.iter().map(|tool| tool.name.as_ref()).collect();
-            let text = format!("there is no such tool; there are {}", names.join(", "));
-            return Err(ErrorData::invalid_params(text, None));
-        };
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
-        let answer = self.tools.call(tool, &arguments).await;
+        let answer = self.answer(&request.name, &arguments).await?;
         let mut result: CallToolResult = serde_json::from_value(answer.to_result())
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         // It is taken away again for a client of the earlier era.
         result.result_type = Some(ResultType::COMPLETE);
         Ok(result.into())
+    }
+
+    /// A call whose arguments are no object is none of the protocol's; models write such all the same.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method != "tools/call" {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+        }
+        let params = request.params.unwrap_or_default();
+        let Some(name) = params.get("name").and_then(Value::as_str) else {
+            let text = "the call names no tool; give its name as params.name";
+            return Err(ErrorData::invalid_params(text, None));
+        };
+        let arguments = params.get("arguments").unwrap_or(&Value::Null);
+        let mut result = self.answer(name, arguments).await?.to_result();
+        let version = context.protocol_version();
+        if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
+            result["resultType"] = ResultType::COMPLETE.as_str().into();
+        }
+        Ok(CustomResult::new(result))
     }
 }
 
@@ -87,7 +125,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    match ToolServer::new(tools).serve((input, output)).await {
+    match ToolServer::new(tools).serve(Connection::new(input, output)).await {
         Ok(running) => {
             running.waiting().await.map_err(|error| McpError::Server(error.to_string()))?;
             Ok(())

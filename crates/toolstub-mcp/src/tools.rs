@@ -10,6 +10,7 @@ mod list;
 mod read;
 mod search;
 mod stub;
+mod whose;
 
 use serde_json::{Map, Value, json};
 use toolstub_core::{Ref, RefForm, SessionId};
@@ -17,6 +18,7 @@ use toolstub_session::{Config, parse_ref};
 use toolstub_store::{ResultStore, SessionStore, StoreError};
 
 use self::arguments::Arguments;
+pub(crate) use self::whose::Whose;
 
 /// The retrieval tools over a store.
 ///
@@ -110,6 +112,11 @@ impl Answer {
         Self { text, is_error: false, range: None }
     }
 
+    /// What is told where nothing came of a call.
+    pub(crate) fn error(reason: &str) -> Self {
+        Self { text: format!("Error: {reason}"), is_error: true, range: None }
+    }
+
     /// The answer as an MCP `CallToolResult`.
     pub fn to_result(&self) -> Value {
         let mut result = Map::new();
@@ -197,10 +204,9 @@ impl Tools {
             },
             Err(problem) => Err(problem),
         };
-        answer.unwrap_or_else(|Problem(text)| {
-            let text = cut(&format!("Error: {text}"), self.max_chars).to_owned();
-            Answer { text, is_error: true, range: None }
-        })
+        let mut answer = answer.unwrap_or_else(|Problem(reason)| Answer::error(&reason));
+        answer.text.truncate(cut(&answer.text, self.max_chars).len());
+        answer
     }
 
     /// The result that a call names.
@@ -212,11 +218,11 @@ impl Tools {
                  to see what is stored"
             ))
         })?;
-        let given = bare_ref(&given);
-        let named = given.parse::<Ref>().ok().filter(|_| self.reach == Reach::Store);
+        let bare = bare_ref(&given);
+        let named = bare.parse::<Ref>().ok().filter(|_| self.reach == Reach::Store);
         let session = named.map_or_else(|| self.session.clone(), |named| named.session().clone());
-        let reference = parse_ref(given, &session).ok_or_else(|| {
-            let given = toolstub_core::text::clean(given, 200);
+        let reference = parse_ref(bare, &session).ok_or_else(|| {
+            let given = toolstub_core::text::clean(&given, 200);
             Problem(format!(
                 "`{given}` is no ref of a tool result of this session; copy the ref from the stub \
                  as it stands there, or call {list} to see what is stored"
@@ -259,6 +265,13 @@ fn bare_ref(given: &str) -> &str {
 /// The first characters of a text.
 fn cut(text: &str, chars: u64) -> &str {
     text.char_indices().nth(chars as usize).map_or(text, |(end, _)| &text[..end])
+}
+
+/// A text and its last line, which stands whole: what is too long is cut before it.
+fn with_last_line(mut text: String, line: &str, max_chars: u64) -> String {
+    text.truncate(cut(&text, max_chars.saturating_sub(count(line))).len());
+    text.push_str(line);
+    text
 }
 
 fn count(text: &str) -> u64 {

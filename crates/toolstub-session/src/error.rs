@@ -1,7 +1,5 @@
 //! What can go wrong in a session.
 
-use std::error::Error;
-
 use toolstub_core::EventId;
 use toolstub_store::StoreError;
 
@@ -40,16 +38,4 @@ pub enum SessionError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// An error and what caused it, as one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut told = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        told.push_str(": ");
-        told.push_str(&error.to_string());
-        source = error.source();
-    }
-    told
 }

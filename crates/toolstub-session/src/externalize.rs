@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
-use toolstub_core::{EventId, Reason, Receipt, Ref, Sha256, ToolResultId, utf8};
+use toolstub_core::{EventId, Reason, Receipt, Ref, Sha256, ToolResultId, error_chain, utf8};
 use toolstub_render::ReadBack;
 use toolstub_store::{StoreError, WriteRequest};
 
 use crate::config::FailureMode;
 use crate::describe::{Draft, least_stub_chars, read_back_stub};
-use crate::error::chain;
 use crate::policy::{Plan, Role, Size, plan};
 use crate::read_back::{Target, read_back};
 use crate::turn::{
@@ -176,7 +175,7 @@ impl Session {
             }
             Some(SessionError::Store(error)) => {
                 // Without numbers nothing is written; what failed is told of each.
-                let told = chain(&error);
+                let told = error_chain(&error);
                 let first = jobs.first().and_then(|job| turn.results.get(job.index));
                 self.reject(first, error)?;
                 for job in jobs {
@@ -266,7 +265,7 @@ impl Session {
         match self.source(result).await {
             Ok(source) => Ok(Known { source, ..Known::default() }),
             Err(SessionError::Store(error)) => {
-                let told = chain(&error);
+                let told = error_chain(&error);
                 self.reject(Some(result), error)?;
                 self.warn(&result.call, &told);
                 Ok(Known { settled: true, error: Some(told), ..Known::default() })
@@ -454,7 +453,7 @@ impl Session {
         chars: u64,
         error: StoreError,
     ) -> Result<Outcome, SessionError> {
-        let told = chain(&error);
+        let told = error_chain(&error);
         self.reject(turn.results.get(job.index), error)?;
         Ok(self.given_up(turn, job, plan, chars, told))
     }

@@ -49,6 +49,7 @@ mod policy;
 mod read_back;
 mod session;
 mod shape;
+pub mod splice;
 mod turn;
 mod vouch;
 

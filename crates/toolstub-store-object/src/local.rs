@@ -35,8 +35,12 @@ pub struct LocalBackend {
 }
 
 impl LocalBackend {
-    /// Opens a folder, made if it is not there.
+    /// Opens a folder, made if it is not there and the options do not forbid it.
     pub fn open(root: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
+        let is_missing = || matches!(root.try_exists(), Ok(false));
+        if !options.create && is_missing() {
+            return Err(OpenError::Missing { path: root.to_owned() });
+        }
         let folder = Folder::open(root, options.fsync)
             .map_err(|source| OpenError::Folder { path: root.to_owned(), source })?;
         let files = LocalFileSystem::new_with_prefix(folder.root())

@@ -15,6 +15,8 @@ pub struct OpenOptions {
     ///
     /// Without it a power cut can lose what was acknowledged.
     pub fsync: bool,
+    /// Whether a local folder that is not there is made (the default), or is [`OpenError::Missing`].
+    pub create: bool,
     /// The variables that say how to reach a bucket (none by default).
     ///
     /// The process is not asked for its own: give [`Variables::of_process`].
@@ -23,7 +25,7 @@ pub struct OpenOptions {
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { fsync: true, variables: Variables::default() }
+        Self { fsync: true, create: true, variables: Variables::default() }
     }
 }
 
@@ -89,6 +91,12 @@ pub enum OpenError {
         /// What went wrong.
         source: BoxError,
     },
+    /// A folder that is not there, and is not to be made.
+    #[error("there is no store at `{}`", path.display())]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A folder that cannot be opened or made.
     #[error("cannot open the folder `{}` as a store", path.display())]
     Folder {
@@ -110,7 +118,7 @@ pub enum OpenError {
 /// Opens a store: a path, `file:///path`, `s3://bucket/prefix`, or `memory:` for one that ends with
 /// the process.
 ///
-/// A local folder is made if it is not there. A bucket is not asked for anything yet; but the first
+/// A local folder is made if it is not there, unless the options say otherwise. A bucket is not asked for anything yet; but the first
 /// one that is opened has TLS done by `ring` in the whole process, unless that has a default
 /// provider of `rustls` already.
 pub fn open(location: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>, OpenError> {

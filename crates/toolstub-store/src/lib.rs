@@ -53,6 +53,7 @@ mod remove;
 mod search;
 mod select;
 mod session;
+mod sessions;
 mod stats;
 mod store;
 mod verify;

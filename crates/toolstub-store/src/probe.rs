@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use serde::Serialize;
-use toolstub_core::{Ref, SessionId, ToolResultId};
+use toolstub_core::{Ref, SessionId, ToolResultId, error_chain};
 
 use crate::{
     BackendError, Created, Depth, Entry, Key, ListOptions, ResultStore, StoreError, layout,
@@ -52,7 +52,7 @@ impl ResultStore {
         let mut checks = Vec::new();
         if let Err((name, error)) = self.try_out(&folder, now, &mut checks).await {
             let status = CheckStatus::Failed;
-            checks.push(Check { name, status, detail: told(&error) });
+            checks.push(Check { name, status, detail: error_chain(&error) });
         }
         // Whatever came of it, nothing stays behind if that can be helped.
         let removed = self.backend.delete(&folder.child(layout::OUTPUT)).await;
@@ -61,7 +61,7 @@ impl ResultStore {
             let failed = checks.iter().any(|check| check.status == CheckStatus::Failed);
             if !failed {
                 let status = CheckStatus::Failed;
-                checks.push(Check { name: "delete", status, detail: told(&error) });
+                checks.push(Check { name: "delete", status, detail: error_chain(&error) });
             }
         }
         Ok(checks)
@@ -146,15 +146,4 @@ impl ResultStore {
         );
         Ok(())
     }
-}
-
-/// An error with its sources, in one line.
-fn told(error: &BackendError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
 }

@@ -1,11 +1,18 @@
 """What the tests share."""
 
+import contextlib
 import os
 import re
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 # The clients pass no more of the environment on than they know.
 TOOLSTUB = [os.environ["TOOLSTUB"], "--store", os.environ["TOOLSTUB_STORE"]]
+# A build of cargo's for debugging is several times slower.
+IS_DEBUG = Path(TOOLSTUB[0]).parent.name == "debug"
 OURS = [f"openviking_tool_result_{name}" for name in ("read", "search", "list")]
 FILES = Path("files").resolve()
 REPOSITORY = Path("repository").resolve()
@@ -13,7 +20,8 @@ MODULES = Path("node_modules/@modelcontextprotocol").resolve()
 
 EVERYTHING = ["node", f"{MODULES}/server-everything/dist/index.js"]
 FILESYSTEM = ["node", f"{MODULES}/server-filesystem/dist/index.js", str(FILES)]
-MEMORY = ["node", f"{MODULES}/server-memory/dist/index.js"]
+# Each of its processes has a graph of its own.
+MEMORY = ["sh", "-c", 'MEMORY_FILE_PATH=$PWD/memory/$$ exec "$@"', "memory", "node", f"{MODULES}/server-memory/dist/index.js"]
 GIT = ["v2/bin/mcp-server-git", "--repository", str(REPOSITORY)]
 TIME = ["v2/bin/mcp-server-time", "--local-timezone=UTC"]
 FETCH = ["v2/bin/mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips"]
@@ -23,6 +31,46 @@ SQLITE = ["v1/bin/mcp-server-sqlite", "--db-path", str(FILES / "rows.db")]
 def proxied(command, *options):
     """The command with the proxy in front."""
     return [*TOOLSTUB, "proxy", *options, "--", *command]
+
+
+def fake(*options, log="-"):
+    return [sys.executable, "fake.py", str(log), "stdio", *options]
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextlib.contextmanager
+def listening(command, port, **env):
+    """A program, once it listens at its port."""
+    process = subprocess.Popen(command, env={**os.environ, **env}, stderr=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@contextlib.contextmanager
+def service():
+    """The tools as `toolstub serve` offers them."""
+    port = free_port()
+    with listening([*TOOLSTUB, "serve", "--listen", f"127.0.0.1:{port}"], port) as url:
+        yield url
+
+
+def fake_over_http(log, *options):
+    port = free_port()
+    return listening([sys.executable, "fake.py", str(log), "http", str(port), *options], port)
 
 
 def is_stub(text):

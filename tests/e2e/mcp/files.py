@@ -6,6 +6,8 @@ from pathlib import Path
 
 files = Path("files")
 files.mkdir()
+Path("memory").mkdir()
+Path("logs").mkdir()
 # 280,000 characters, of one, two and four bytes.
 (files / "long.txt").write_text(("é line of text 🦀 with \"quotes\"\n" * 10000)[:280000], encoding="utf-8")
 (files / "short.txt").write_text("short é\n", encoding="utf-8")

@@ -1,13 +1,12 @@
 """The inspector's command line, which checks what a server offers strictly, and the conformance tests."""
 
-import contextlib
+import functools
+import http.server
 import json
-import socket
 import subprocess
-import time
-import urllib.request
+import threading
 
-from common import FILES, FILESYSTEM, GIT, OURS, SQLITE, TOOLSTUB, done, is_stub, ref_of
+from common import FETCH, FILES, FILESYSTEM, GIT, MEMORY, OURS, SQLITE, TIME, TOOLSTUB, done, is_stub, ref_of, service
 
 
 def inspect(*words, code=0):
@@ -39,22 +38,23 @@ assert found.startswith('2 matches for "quotes"'), found
 assert "not found" in called(mcp, OURS[0], tool_output_ref="tr_nothing", code=5)
 done("what a proxy stored is listed, read and found through another server")
 
-assert is_stub(called([*TOOLSTUB, "proxy", *GIT], "git_show", repo_path=GIT[-1], revision="HEAD"))
-assert is_stub(called([*TOOLSTUB, "proxy", *SQLITE], "read_query", query="select * from t"))
-done("git and sqlite leave stubs")
+handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=FILES)
+pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+threading.Thread(target=pages.serve_forever, daemon=True).start()
+page = f"http://127.0.0.1:{pages.server_port}/page.txt"
+for server, tool, arguments in (
+    (GIT, "git_show", {"repo_path": GIT[-1], "revision": "HEAD"}),
+    (SQLITE, "read_query", {"query": "select * from t"}),
+    (FETCH, "fetch", {"url": page, "max_length": 100000}),
+):
+    stub = called([*TOOLSTUB, "proxy", *server], tool, **arguments)
+    assert is_stub(stub) and len(stub) < 2000, stub
+for server, tool, arguments in ((TIME, "get_current_time", {"timezone": "UTC"}), (MEMORY, "read_graph", {})):
+    assert isinstance(json.loads(called([*TOOLSTUB, "proxy", *server], tool, **arguments)), dict)
+done("git, sqlite and fetch leave stubs; what time and memory say is short")
 
 # The tools over HTTP, as the service offers them.
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    listen = f"127.0.0.1:{free.getsockname()[1]}"
-service = subprocess.Popen([*TOOLSTUB, "serve", "--listen", listen], stderr=subprocess.DEVNULL)
-try:
-    url = f"http://{listen}/mcp"
-    for _ in range(100):
-        with contextlib.suppress(OSError):
-            urllib.request.urlopen(f"http://{listen}/health").close()
-            break
-        time.sleep(0.1)
+with service() as url:
     http = [url, "--transport", "http"]
     listed = inspect(*http, "--method", "tools/list", "--strict")
     assert [tool["name"] for tool in json.loads(listed.stdout)["tools"]] == OURS
@@ -65,6 +65,3 @@ try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert run.returncode == 0, (scenario, run.stdout[-2000:], run.stderr[-2000:])
     done("the service offers the tools over HTTP, and conforms")
-finally:
-    service.terminate()
-    service.wait(20)

@@ -1,25 +1,20 @@
 """Clients of the later Python package: both eras of the protocol."""
 
 import asyncio
-import contextlib
 import functools
 import http.server
 import json
-import os
-import socket
-import subprocess
 import sys
 import threading
+import time
 
 from mcp import Client, StdioServerParameters, types
 
-from common import (EVERYTHING, FETCH, FILES, FILESYSTEM, GIT, MEMORY, OURS, TIME, TOOLSTUB, done, is_stub,
-                    joined, next_offset, proxied, ref_of, same)
+from common import (EVERYTHING, FETCH, FILES, FILESYSTEM, GIT, MEMORY, OURS, TIME, TOOLSTUB, done, free_port, is_stub,
+                    joined, listening, next_offset, proxied, ref_of, same, service)
 
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    PORT = free.getsockname()[1]
-
+# In seconds: how long a client waits for 20 MB.
+PATIENCE = 10
 
 def server(command):
     return StdioServerParameters(command=command[0], args=command[1:])
@@ -40,15 +35,15 @@ async def original(client, ref):
     return joined(pieces)
 
 
-async def tools_alone():
+async def tools_alone(where, reached):
     for mode, version in (("auto", "2026-07-28"), ("legacy", "2025-11-25")):
-        async with Client(server([*TOOLSTUB, "mcp"]), mode=mode) as client:
+        async with Client(reached, mode=mode) as client:
             same(client.protocol_version, version, mode)
             same([tool.name for tool in (await client.list_tools()).tools], OURS, "names")
             assert "No tool result" in await text(client, OURS[2], limit="2")
             result = await client.call_tool(OURS[0], {"ref": "nothing"})
             assert result.is_error and OURS[2] in result.content[0].text
-        done(f"toolstub mcp speaks {version}")
+        done(f"toolstub {where} speaks {version}")
 
 
 async def everything():
@@ -67,6 +62,9 @@ async def everything():
         said.append("roots")
         return types.ListRootsResult(roots=[types.Root(uri=f"file://{FILES}")])
 
+    async def log(params):
+        said.append("logging")
+
     async def see(client):
         steps = []
 
@@ -74,36 +72,40 @@ async def everything():
             steps.append(step)
 
         tools = [tool.name for tool in (await client.list_tools()).tools]
-        await client.call_tool("trigger-long-running-operation", {"duration": 1, "steps": 4},
+        await client.call_tool("trigger-long-running-operation", {"duration": 0.4, "steps": 4},
                                progress_callback=progress)
         for tool in ("trigger-sampling-request", "trigger-elicitation-request", "get-roots-list"):
-            if tool in tools:
-                await client.call_tool(tool, {"prompt": "x"} if "sampling" in tool else {})
+            await client.call_tool(tool, {"prompt": "x"} if "sampling" in tool else {})
+        await client.call_tool("toggle-simulated-logging", {})
         counts = [len((await client.list_resources()).resources),
                   len((await client.list_resource_templates()).resource_templates),
                   len((await client.list_prompts()).prompts)]
-        return tools, steps, counts
+        same(steps, [1, 2, 3, 4], "progress")
+        same(counts, [7, 2, 4], "resources, templates, prompts")
+        same(sorted(set(said)), ["elicitation", "logging", "roots", "sampling"], "what the server asked and said")
+        return tools
 
-    callbacks = {"sampling_callback": sample, "elicitation_callback": elicit, "list_roots_callback": roots}
-    seen = []
-    for command in (EVERYTHING, proxied(EVERYTHING)):
-        said.clear()
-        async with Client(server(command), mode="legacy", **callbacks) as client:
-            seen.append((*await see(client), sorted(set(said))))
-    (tools, *rest), (more, *through) = seen
-    same(more, tools + OURS, "names")
-    same(through, rest, "progress, counts, requests of the server")
-    done(f"everything: {len(tools)} tools and 3, progress {rest[0]}, counts {rest[1]}, {', '.join(rest[2])}")
-
-    async with Client(server(proxied(EVERYTHING, "--threshold", "2000")), mode="legacy") as client:
-        long = "é🦀 a long message\n" * 500
-        stub = await text(client, "echo", message=long)
-        ref = ref_of(stub)
-        assert ref in await text(client, OURS[2])
-        same(await original(client, ref), f"Echo: {long}", "the echo")
-        found = await text(client, OURS[1], ref=ref, query="Echo", contextChars="3")
-        assert "offset 0," in found, found
-    done("everything: an echo leaves a stub, and is listed, found and read")
+    callbacks = {"sampling_callback": sample, "elicitation_callback": elicit, "list_roots_callback": roots,
+                 "logging_callback": log}
+    port = free_port()
+    with listening([*EVERYTHING, "streamableHttp"], port, PORT=str(port)) as url:
+        for where, direct, through in (("streams", server(EVERYTHING), proxied(EVERYTHING, "--threshold", "2000")),
+                                       ("HTTP", url, proxied([url], "--threshold", "2000"))):
+            said.clear()
+            async with Client(direct, mode="legacy", **callbacks) as client:
+                tools = await see(client)
+            said.clear()
+            async with Client(server(through), mode="legacy", **callbacks) as client:
+                same(await see(client), tools + OURS, "names")
+                long = "é🦀 a long message\n" * 500
+                stub = await text(client, "echo", message=long)
+                ref = ref_of(stub)
+                assert ref in await text(client, OURS[2])
+                same(await original(client, ref), f"Echo: {long}", "the echo")
+                found = await text(client, OURS[1], ref=ref, query="Echo", contextChars="3")
+                assert "offset 0," in found, found
+            done(f"everything, {where}: {len(tools)} tools and 3; progress, logging, requests of the server; "
+                 "an echo leaves a stub, and is listed, found and read")
 
 
 async def filesystem():
@@ -119,10 +121,28 @@ async def filesystem():
         done(f"filesystem: 280,000 characters leave {len(stub)}, and come back ({mode})")
 
 
+async def huge():
+    """Without the proxy, this client takes over 20 seconds for 20 MB."""
+    async def read(command):
+        begun = time.monotonic()
+        async with Client(server(command)) as client:
+            found = await text(client, "read_text_file", path=str(FILES / "huge.txt"))
+        return found, time.monotonic() - begun
+
+    stub, taken = await read(proxied(FILESYSTEM))
+    assert is_stub(stub) and taken < PATIENCE, taken
+    try:
+        await asyncio.wait_for(read(FILESYSTEM), PATIENCE)
+    except TimeoutError:
+        done(f"20 MB are there after {taken:.2f} s; without the proxy they are not after {PATIENCE}")
+    else:
+        raise AssertionError("without the proxy, 20 MB are there in time")
+
+
 async def others():
     async with Client(server(proxied(GIT))) as client:
         stub = await text(client, "git_show", repo_path=GIT[-1], revision="HEAD")
-        assert is_stub(stub) and "pub fn f3999()" in await original(client, ref_of(stub))
+        assert is_stub(stub) and len(stub) < 2000 and "pub fn f3999()" in await original(client, ref_of(stub))
     done("git: a commit leaves a stub")
 
     async with Client(server(proxied(TIME))) as client:
@@ -140,42 +160,16 @@ async def others():
     url = f"http://127.0.0.1:{pages.server_port}/page.txt"
     async with Client(server(proxied(FETCH))) as client:
         stub = await text(client, "fetch", url=url, max_length=200000)
-        assert is_stub(stub), stub[:500]
+        assert is_stub(stub) and len(stub) < 2000, stub[:500]
         assert "a line of a page\n" * 7000 in await original(client, ref_of(stub))
     pages.shutdown()
     done("fetch: a page leaves a stub")
 
 
-@contextlib.asynccontextmanager
-async def listening(command, **env):
-    """A server over HTTP, once it answers at its port."""
-    process = subprocess.Popen(command, env={**os.environ, **env}, stderr=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL)
-    try:
-        for _ in range(300):
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", PORT)).close()
-                break
-            await asyncio.sleep(0.1)
-        yield f"http://127.0.0.1:{PORT}/mcp"
-    finally:
-        process.terminate()
-        process.wait(10)
-
-
 async def over_http():
-    async with listening([*EVERYTHING, "streamableHttp"], PORT=str(PORT)) as url:
-        async with Client(url, mode="legacy") as client:
-            tools = [tool.name for tool in (await client.list_tools()).tools]
-        async with Client(server(proxied([url], "--threshold", "2000")), mode="legacy") as client:
-            same([tool.name for tool in (await client.list_tools()).tools], tools + OURS, "names")
-            long = "é🦀 a long message\n" * 500
-            stub = await text(client, "echo", message=long)
-            same(await original(client, ref_of(stub)), f"Echo: {long}", "the echo")
-        done("everything over HTTP: an echo leaves a stub, and comes back")
-
     whole = "".join(f"line {n} é🦀\n" for n in range(5000))
-    async with listening([sys.executable, "server.py", str(PORT)]) as url:
+    port = free_port()
+    with listening([sys.executable, "server.py", str(port)], port) as url:
         for mode, version in (("auto", "2026-07-28"), ("legacy", "2025-11-25")):
             steps = []
 
@@ -198,9 +192,12 @@ async def over_http():
 
 
 async def main():
-    await tools_alone()
+    await tools_alone("mcp", server([*TOOLSTUB, "mcp"]))
+    with service() as url:
+        await tools_alone("serve", url)
     await everything()
     await filesystem()
+    await huge()
     await others()
     await over_http()
 

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &Gc, context: &Context) -> Result<Outcome, Failure> {
         dry_run: args.dry_run,
         ..CollectRequest::new(SystemTime::now())
     };
-    let store = context.open()?;
+    let store = context.open_existing()?;
     let removed = block_on(async { Ok(store.gc(&request).await?) })?;
     let (objects, bytes) = (removed.objects, removed.bytes);
     if context.json {

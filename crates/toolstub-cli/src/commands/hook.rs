@@ -14,13 +14,14 @@ mod taken;
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use anyhow::anyhow;
 use toolstub_core::SessionId;
 use toolstub_core::utf8::count_chars;
 use toolstub_mcp::Tool;
-use toolstub_mcp::splice::Object;
+use toolstub_session::splice::Object;
 use toolstub_session::{Call, FailureMode, Identity, Replacement, Session, Turn};
 
 use self::taken::Taken;
@@ -39,10 +40,12 @@ const CURSOR: &str = "CURSOR_VERSION";
 
 /// Answers a host. `context` is asked for only where there is something to store.
 pub(crate) fn run(args: &Hook, context: impl FnOnce() -> Result<Context, Failure>) -> Outcome {
-    let answered = match answer(args, context) {
-        Ok(Some(answer)) => output::write(answer.as_bytes()),
-        Ok(None) => Ok(()),
-        Err(failure) => Err(failure),
+    // Nothing here is known to panic; but a host takes the code of one for more than it is, too.
+    let answered = match catch_unwind(AssertUnwindSafe(|| answer(args, context))) {
+        Ok(Ok(Some(answer))) => output::write(answer.as_bytes()),
+        Ok(Ok(None)) => Ok(()),
+        Ok(Err(failure)) => Err(failure),
+        Err(_) => Err(Failure::input(anyhow!("the result stays as it is"))),
     };
     if let Err(failure) = answered {
         // The code is for those who asked; a host takes any but 0 for more than it is.
@@ -112,7 +115,7 @@ fn answer(
         text.result.call = call.clone();
         results.push(text.result.clone());
     }
-    let session = Session::new(context.open()?, session_id(&context, &fields)?, config)
+    let session = Session::new(context.open_lasting()?, session_id(&context, &fields)?, config)
         .with_identity(Identity { agent_id: fields.text("agent_id"), ..Identity::default() });
     let turn = Turn { results, ..Turn::default() };
     let done = block_on(async {
@@ -128,8 +131,13 @@ fn answer(
     for error in errors {
         output::remark(&format!("a result stays as it is: {error}"));
     }
-    let stubs: Vec<Option<&Replacement>> =
-        done.outcomes.iter().map(toolstub_session::Outcome::replacement).collect();
+    let replacements = done.outcomes.iter().map(toolstub_session::Outcome::replacement);
+    let stubs: Vec<Option<&Replacement>> = taken
+        .texts
+        .iter()
+        .zip(replacements)
+        .map(|(text, stub)| stub.filter(|stub| taken.is_shorter(stub, text)))
+        .collect();
     if stubs.iter().all(Option::is_none) {
         return Ok(None);
     }

@@ -6,18 +6,20 @@
 mod document;
 mod entry;
 mod file;
+mod folder;
 mod json;
 mod own;
 mod plan;
 mod toml;
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use self::file::{backup, keep, read, stays_inside, write};
+use self::file::Place;
 use self::plan::{Change, plan};
 use super::Outcome;
 use crate::args::{Host, Init};
@@ -59,7 +61,7 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
     }
     for step in &steps {
         for other in &step.others {
-            output::remark(&format!("{}: {other}; it stays as it is", step.path.display()));
+            output::remark(&format!("{}: {other}; it stays as it is", step.place.path.display()));
         }
     }
     if !args.show {
@@ -69,7 +71,7 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
     for step in steps {
         let action = step.action();
         let shown = if args.show { step.after } else { None };
-        files.push(Done { path: step.path, action, content: shown });
+        files.push(Done { path: step.place.path, action, content: shown });
     }
     tell(&files, context.json)?;
     if args.host == Host::Codex && !args.uninstall {
@@ -83,21 +85,22 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
 
 /// Makes all changes or none: a hook without its server leaves stubs that nobody can read.
 fn carry_out(steps: &[Step]) -> Result<(), Failure> {
-    for (done, step) in steps.iter().enumerate() {
-        let Err(error) = step.carry_out() else { continue };
-        for step in &steps[..done] {
-            if let Err(error) = step.undo() {
-                output::remark(&format!("{} stays changed: {error:#}", step.path.display()));
+    let mut done = Vec::new();
+    for step in steps {
+        match step.carry_out() {
+            Ok(kept) => done.push((step, kept)),
+            Err(error) => {
+                for (step, kept) in done {
+                    step.undo(kept.as_ref());
+                }
+                let error = error.context(format!("cannot change {}", step.place.path.display()));
+                return Err(Failure::storage(error));
             }
         }
-        let error = error.context(format!("cannot change {}", step.path.display()));
-        return Err(Failure::storage(error));
     }
     for step in steps {
-        if let Some(spent) = &step.spent
-            && let Err(error) = std::fs::remove_file(spent)
-        {
-            output::remark(&format!("{} stays: {error}", spent.display()));
+        for spent in &step.spent {
+            step.drop_backup(spent);
         }
     }
     Ok(())
@@ -127,13 +130,13 @@ fn tell(files: &[Done], json: bool) -> Result<(), Failure> {
 /// A change of one file, worked out.
 #[derive(Debug)]
 struct Step {
-    path: PathBuf,
+    place: Place,
     before: Option<String>,
     after: Option<String>,
     /// Whether what the file was is to be kept.
     keep: bool,
-    /// The backup that has no more use after.
-    spent: Option<PathBuf>,
+    /// The backups that have no more use after.
+    spent: Vec<OsString>,
     /// What could be taken for ours, and is not.
     others: Vec<String>,
 }
@@ -141,34 +144,40 @@ struct Step {
 impl Step {
     fn new(change: Change, uninstall: bool) -> anyhow::Result<Self> {
         let Change { path, edit, within } = change;
-        if let Some(project) = within {
-            stays_inside(&project, &path)?;
-        }
-        let before = read(&path)?;
+        let place = Place::new(path, within.as_deref())?;
+        let before = place.read()?;
         let Some(text) = before.as_deref() else {
             let after = if uninstall { None } else { Some(edit.install(None)?) };
-            return Ok(Self { path, before, after, keep: false, spent: None, others: Vec::new() });
+            return Ok(Self {
+                place,
+                before,
+                after,
+                keep: false,
+                spent: Vec::new(),
+                others: Vec::new(),
+            });
         };
         let others = edit.others(text);
         if !uninstall {
             let after = Some(edit.install(Some(text))?);
-            return Ok(Self { path, before, after, keep: true, spent: None, others });
+            return Ok(Self { place, before, after, keep: true, spent: Vec::new(), others });
         }
-        let made_by = edit.as_in(text);
-        let gives = |from: Option<&str>| made_by.install(from).is_ok_and(|made| made == text);
-        if edit.is_in(text) {
-            // Nothing was changed since: what was there comes back to the letter.
-            let was = backup(&path, |was| !edit.is_in(was) && gives(Some(was)));
-            if let Some((spent, was)) = was {
-                let spent = Some(spent);
-                return Ok(Self { path, before, after: Some(was), keep: false, spent, others });
-            }
-            if gives(None) {
-                return Ok(Self { path, before, after: None, keep: false, spent: None, others });
-            }
+        // Whether a text is another with what is ours in it, whatever options that was made with.
+        let is_made = |text: &str, from: Option<&str>| {
+            edit.is_in(text) && edit.as_in(text).install(from).is_ok_and(|made| made == text)
+        };
+        let is_before = |was: &str| !edit.is_in(was) && is_made(text, Some(was));
+        // Nothing was changed since: what was there comes back to the letter.
+        let was = place.backups_that(is_before).pop();
+        if was.is_some() || is_made(text, None) {
+            let (name, after) = was.unzip();
+            let mut spent: Vec<_> = name.into_iter().collect();
+            let between = place.backups_that(|text| is_made(text, after.as_deref()));
+            spent.extend(between.into_iter().map(|(name, _)| name));
+            return Ok(Self { place, before, after, keep: false, spent, others });
         }
         let after = edit.uninstall(text)?;
-        Ok(Self { path, before, after, keep: true, spent: None, others })
+        Ok(Self { place, before, after, keep: true, spent: Vec::new(), others })
     }
 
     fn action(&self) -> Action {
@@ -180,27 +189,56 @@ impl Step {
         }
     }
 
-    fn carry_out(&self) -> anyhow::Result<()> {
+    /// Makes the change, or leaves all as it was. What comes back is the name of the backup.
+    fn carry_out(&self) -> anyhow::Result<Option<OsString>> {
         if self.action() == Action::Unchanged {
-            return Ok(());
+            return Ok(None);
         }
-        if let Some(before) = self.before.as_deref().filter(|_| self.keep) {
-            keep(&self.path, before)?;
+        // The host writes its files too, and so does another one of us.
+        let now = self.place.read()?;
+        if now == self.after {
+            return Ok(None);
         }
-        put(&self.path, self.after.as_deref())
+        if now != self.before {
+            bail!("somebody else has changed it at the same time; try again");
+        }
+        let kept = match &self.before {
+            Some(before) if self.keep => Some(self.place.keep(before)?),
+            _ => None,
+        };
+        if let Err(error) = self.put(self.after.as_deref()) {
+            if let Some(kept) = &kept {
+                self.drop_backup(kept);
+            }
+            return Err(error);
+        }
+        Ok(kept)
     }
 
-    fn undo(&self) -> anyhow::Result<()> {
+    fn undo(&self, kept: Option<&OsString>) {
         if self.action() == Action::Unchanged {
-            return Ok(());
+            return;
         }
-        put(&self.path, self.before.as_deref())
+        match self.put(self.before.as_deref()) {
+            Ok(()) => kept.into_iter().for_each(|kept| self.drop_backup(kept)),
+            Err(error) => {
+                let path = self.place.path.display();
+                output::remark(&format!("{path} stays changed: {error:#}"));
+            }
+        }
     }
-}
 
-fn put(path: &Path, text: Option<&str>) -> anyhow::Result<()> {
-    match text {
-        Some(text) => write(path, text),
-        None => Ok(std::fs::remove_file(path)?),
+    fn drop_backup(&self, name: &OsString) {
+        if let Err(error) = self.place.remove_beside(name) {
+            let path = self.place.path.with_file_name(name);
+            output::remark(&format!("{} stays: {error}", path.display()));
+        }
+    }
+
+    fn put(&self, text: Option<&str>) -> anyhow::Result<()> {
+        match text {
+            Some(text) => self.place.write(text),
+            None => Ok(self.place.remove()?),
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::json;
+use toolstub_core::SessionId;
 use toolstub_core::text::clean;
 use toolstub_store::ListRequest;
 
@@ -12,6 +14,9 @@ use crate::failure::Failure;
 use crate::output;
 
 pub(crate) fn run(args: List, context: &Context) -> Result<Outcome, Failure> {
+    if args.sessions {
+        return sessions(context);
+    }
     let session = context.session()?;
     let request = ListRequest {
         tool_name: args.tool_name,
@@ -20,9 +25,10 @@ pub(crate) fn run(args: List, context: &Context) -> Result<Outcome, Failure> {
         limit: args.limit,
         cursor: args.cursor,
     };
-    let store = context.open()?.session(session);
-    let listed = block_on(async { Ok(store.list(&request).await?) })?;
+    let store = context.open_existing()?;
+    let listed = block_on(async { Ok(store.list(&session, &request).await?) })?;
     let unreadable = listed.unreadable;
+    let is_empty = listed.records.is_empty();
     if context.json {
         output::write_json(&listed.into_answer())?;
     } else {
@@ -45,6 +51,29 @@ pub(crate) fn run(args: List, context: &Context) -> Result<Outcome, Failure> {
     }
     if unreadable > 0 {
         output::remark(&format!("{unreadable} records cannot be read and are left out"));
+    }
+    if is_empty && context.session.is_none() {
+        let (others, _) = block_on(async { Ok(store.sessions(1).await?) })?;
+        if !others.is_empty() {
+            output::remark(&format!(
+                "nothing is listed of the session `{session}`; `toolstub list --sessions` names all"
+            ));
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// Lists the sessions themselves.
+fn sessions(context: &Context) -> Result<Outcome, Failure> {
+    let store = context.open_existing()?;
+    let (sessions, _) = block_on(async { Ok(store.sessions(usize::MAX).await?) })?;
+    if context.json {
+        let sessions: Vec<_> = sessions.iter().map(SessionId::as_str).collect();
+        output::write_json(&json!({ "sessions": sessions }))?;
+    } else {
+        // An id may hold anything but control characters.
+        let lines: String = sessions.iter().map(|session| format!("{session}\n")).collect();
+        output::write(lines.as_bytes())?;
     }
     Ok(Outcome::Done)
 }

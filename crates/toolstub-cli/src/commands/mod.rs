@@ -1,10 +1,13 @@
 //! The subcommands, one module each.
 
+mod completions;
+mod demo;
 mod doctor;
 mod gc;
 pub(crate) mod hook;
 mod init;
 mod list;
+mod man;
 mod mcp;
 mod proxy;
 mod purge;
@@ -69,5 +72,8 @@ pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
         Command::Hook(args) => Ok(hook::run(&args, context)),
         Command::Init(args) => init::run(&args, &context()?),
         Command::Doctor => doctor::run(&context()?),
+        Command::Demo => demo::run(&context()?),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Purge, context: &Context) -> Result<Outcome, Failure> {
         return Err(Failure::input(anyhow!("purge cannot be undone; add --yes if you mean it")));
     }
     let (session, event) = (context.session()?, context.event()?);
-    let store = context.open()?.session(session.clone());
+    let store = context.open_existing()?.session(session.clone());
     let removed = block_on(async {
         Ok(match &event {
             Some(event) => store.purge_event(event).await?,

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Put, context: &Context) -> Result<Outcome, Failure> {
         preview_chars: describe.preview_chars.max(0).unsigned_abs(),
         ..WriteRequest::new(session, synopsis, now()?)
     };
-    let store = context.open()?;
+    let store = context.open_lasting()?;
     let receipt = block_on(async { Ok(store.write(&original, request).await?) })?;
     let reason = if args.threshold.is_some() { Reason::SingleThreshold } else { Reason::Requested };
     let header = Header::stored(&receipt, reason);
@@ -63,7 +63,7 @@ async fn take_in(mut input: Input, hard_cap: u64, context: &Context) -> Result<O
             piece => head.extend_from_slice(piece),
         }
     }
-    let mut intake = context.open()?.intake(hard_cap);
+    let mut intake = context.open_lasting()?.intake(hard_cap);
     intake.push(&head).await?;
     drop(head);
     input.pour_into(intake).await

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use toolstub_core::text::sample_head;
-use toolstub_store::{SearchMode, SearchRequest};
+use toolstub_store::{SearchMode, SearchRequest, Searched};
 
 use super::Outcome;
 use crate::args::Search;
@@ -26,20 +26,7 @@ pub(crate) fn run(args: &Search, context: &Context) -> Result<Outcome, Failure> 
     if context.json {
         output::write_json(&found)?;
     } else {
-        let mut text = String::new();
-        if let Some(total) = found.total_matches {
-            let at_least = if found.complete { "" } else { "at least " };
-            let _ = writeln!(text, "{at_least}{total} matches");
-        }
-        for found in &found.matches {
-            let _ = writeln!(text, "line {}, offset {}:", found.line, found.offset);
-            // A snippet is content: nothing in it may move the terminal's cursor.
-            let snippet = sample_head(found.snippet.as_bytes(), usize::MAX).shown;
-            for line in snippet.strip_suffix('\n').unwrap_or(&snippet).split('\n') {
-                let _ = writeln!(text, "| {line}");
-            }
-        }
-        output::write(text.as_bytes())?;
+        output::write(shown(&found).as_bytes())?;
         if found.has_more {
             output::remark(&format!("there is more; go on with --offset {}", found.next_offset));
         } else if !found.complete {
@@ -49,4 +36,22 @@ pub(crate) fn run(args: &Search, context: &Context) -> Result<Outcome, Failure> 
         }
     }
     Ok(if found.matches.is_empty() { Outcome::Nothing } else { Outcome::Done })
+}
+
+/// What was found, as a terminal shows it.
+pub(super) fn shown(found: &Searched) -> String {
+    let mut text = String::new();
+    if let Some(total) = found.total_matches {
+        let at_least = if found.complete { "" } else { "at least " };
+        let _ = writeln!(text, "{at_least}{total} matches");
+    }
+    for found in &found.matches {
+        let _ = writeln!(text, "line {}, offset {}:", found.line, found.offset);
+        // A snippet is content: nothing in it may move the terminal's cursor.
+        let snippet = sample_head(found.snippet.as_bytes(), usize::MAX).shown;
+        for line in snippet.strip_suffix('\n').unwrap_or(&snippet).split('\n') {
+            let _ = writeln!(text, "| {line}");
+        }
+    }
+    text
 }

@@ -22,14 +22,18 @@ use crate::context::{Context, runtime};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
+/// How many files are asked for.
+const MAX_FILES: u64 = 16_384;
+/// How many threads work on files at most.
+const MAX_FILE_THREADS: usize = 512;
 /// The longest time that a request may take: servers on one store count on an end.
 const MAX_TIMEOUT: Duration = Duration::from_secs(240);
 
 pub(crate) fn run(args: &Serve, context: &Context) -> Result<Outcome, Failure> {
     let keys = keys(args)?;
-    if args.timeout > MAX_TIMEOUT {
+    if args.timeout.is_zero() || args.timeout > MAX_TIMEOUT {
         return Err(Failure::input(anyhow!(
-            "--timeout is at most 4m; a request that takes longer has failed"
+            "--timeout is 1s to 4m; a request that takes longer has failed"
         )));
     }
     let options = Options {
@@ -41,12 +45,21 @@ pub(crate) fn run(args: &Serve, context: &Context) -> Result<Outcome, Failure> {
         keys,
         ..Options::default()
     };
-    let limits = Limits { grace: args.grace, ..Limits::default() };
+    let files = files();
+    let default = Limits::default();
+    let limits = Limits {
+        grace: args.grace,
+        connections: default.connections.min(files / 2).max(1),
+        ..default
+    };
     let store = context.open()?;
     let session = context.session()?;
     log(args.log);
     interrupt::give_grace(args.grace);
-    let runtime = runtime(&mut tokio::runtime::Builder::new_multi_thread())?;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    // Each of these may have a few files open at once.
+    builder.max_blocking_threads((files / 8).clamp(4, MAX_FILE_THREADS));
+    let runtime = runtime(&mut builder)?;
     let all_ended =
         runtime.block_on(listen(args, context.json, store, session, options, limits))?;
     // What is still under way was given its time.
@@ -97,6 +110,29 @@ async fn listen(
     toolstub_http::serve(listener, router, limits, interrupt::signalled())
         .await
         .map_err(|error| Failure::storage(anyhow!(error)))
+}
+
+/// How many files, connections among them, the process may have open: as many as it is allowed to ask for.
+#[cfg(unix)]
+fn files() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.unwrap_or(MAX_FILES).min(MAX_FILES);
+    let allowed = match current {
+        Some(current) if current < wanted => {
+            let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+            if raised.is_ok() { wanted } else { current }
+        }
+        Some(current) => current,
+        None => MAX_FILES,
+    };
+    usize::try_from(allowed).unwrap_or(usize::MAX)
+}
+
+#[cfg(not(unix))]
+fn files() -> usize {
+    MAX_FILES as usize
 }
 
 /// Said once the service listens.

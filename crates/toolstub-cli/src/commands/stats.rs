@@ -14,7 +14,7 @@ use crate::output;
 
 pub(crate) fn run(context: &Context) -> Result<Outcome, Failure> {
     let session = context.session.as_ref().map(|_| context.session()).transpose()?;
-    let store = context.open()?;
+    let store = context.open_existing()?;
     let stats = block_on(async { Ok(store.stats(session.as_ref(), stub_bytes).await?) })?;
     if context.json {
         output::write_json(&stats)?;

@@ -14,7 +14,7 @@ pub(crate) fn run(args: Verify, context: &Context) -> Result<Outcome, Failure> {
     if let Some(reference) = args.reference {
         return one(&Target { reference }, context);
     }
-    let store = context.open()?;
+    let store = context.open_existing()?;
     let session = context.session.as_ref().map(|_| context.session()).transpose()?;
     let verified = block_on(async {
         Ok(match &session {
@@ -48,8 +48,8 @@ pub(crate) fn run(args: Verify, context: &Context) -> Result<Outcome, Failure> {
 
 /// Checks one result; damage is the failure that it is for every other command.
 fn one(target: &Target, context: &Context) -> Result<Outcome, Failure> {
-    let (_, reference) = context.target(target)?;
-    let store = context.open()?;
+    let reference = context.reference(target)?;
+    let store = context.open_existing()?;
     let bytes = block_on(async { Ok(store.verify(&reference).await?) })?;
     if context.json {
         output::write_json(&json!({ "whole": 1, "bytes": bytes, "damaged": [] }))?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use toolstub_mcp::splice::Object;
+use toolstub_session::splice::Object;
 
 use super::schema::meets;
 use super::{Home, exits};
@@ -66,7 +66,7 @@ fn cases() -> Vec<Case> {
             });
         }
     }
-    assert!(cases.len() > 50, "{}", cases.len());
+    assert!(cases.len() > 65, "{}", cases.len());
     cases
 }
 
@@ -155,7 +155,11 @@ fn each_payload_has_its_answer() {
         let schemas = fs::read_to_string(format!("{FIXTURES}/schemas/{}.json", case.host)).unwrap();
         let schemas: Value = serde_json::from_str(&schemas).unwrap();
         let tool = fields.text("tool_name").unwrap();
-        let tool = if tool.starts_with("mcp__") { "mcp" } else { &tool };
+        let tool = match tool.as_str() {
+            "Task" => "Agent",
+            tool if tool.starts_with("mcp__") => "mcp",
+            tool => tool,
+        };
         let schema = schemas.get(tool).unwrap_or(&schemas["*"]);
         meets(&serde_json::from_str(&answer).unwrap(), schema);
 
@@ -248,7 +252,8 @@ fn payloads_that_no_host_sends_are_not_answered() {
         bash(&stdout(r#","persistedOutputPath":"/dev/zero""#)),
         bash(&stdout(r#","persistedOutputPath":"relative.txt""#)),
         bash(&stdout(r#","persistedOutputPath":"/proc""#)),
-        bash(&format!(r#"{{"stdout":"{long}\ud800"}}"#)),
+        bash(&format!(r#"{{"stdout":"{long}\u12"}}"#)),
+        bash(&format!(r#"{{"stdout":"{long}\ud800\uD8"}}"#)),
         bash(&stdout("")) + "x",
         format!("{{\"tool_name\":\"Bash\"{}}}", ",\"a\":1".repeat(100_000)),
     ] {
@@ -260,6 +265,47 @@ fn payloads_that_no_host_sends_are_not_answered() {
     }
     is_silent(&feed(home.command(&["hook", "claude"]), b"{\"tool_name\":\"\xff\"}"), "not UTF-8");
     is_silent(&home.run(&["hook", "claude"]), "nothing");
+}
+
+#[test]
+fn half_of_a_surrogate_pair_is_kept_as_a_replacement_character() {
+    let home = Home::new();
+    let long = escaped(&long());
+    let payload = format!(
+        r#"{{"session_id":"s","turn_id":"t","tool_name":"Bash","tool_response":"{long}\ud83e\udd80\ud83e"}}"#
+    );
+    let output = feed(home.command(&["hook", "codex"]), payload.as_bytes());
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let reason = answer["reason"].as_str().unwrap();
+    let reference = reason.lines().find_map(|line| line.strip_prefix("ref: ")).unwrap();
+    let whole = home.run(&["read", reference, "--limit", "-1"]);
+    assert!(String::from_utf8(whole.stdout).unwrap().ends_with("\n🦀\u{fffd}"));
+}
+
+#[test]
+fn no_answer_is_longer_than_what_it_replaces() {
+    // A stub, and below it that the host has cut the original.
+    let cut = "…9 tokens truncated…";
+    let lengths = |text: &str| {
+        let home = Home::new();
+        let payload = format!(
+            r#"{{"session_id":"s","turn_id":"t","tool_name":"Bash","tool_response":"{}"}}"#,
+            escaped(text)
+        );
+        let command = home.command(&["hook", "codex", "--threshold", "10"]);
+        let output = feed(command, payload.as_bytes());
+        exits(&output, 0);
+        let answer = serde_json::from_slice::<Value>(&output.stdout).ok()?;
+        Some(answer["reason"].as_str().unwrap().chars().count())
+    };
+    let mut seen = [0, 0];
+    for words in (0..400).step_by(20) {
+        let text = format!("{}{cut}", "word of it\n".repeat(words));
+        let length = lengths(&text);
+        assert!(length.is_none_or(|length| length < text.chars().count()), "{length:?} of {text}");
+        seen[usize::from(length.is_some())] += 1;
+    }
+    assert!(seen[0] > 1 && seen[1] > 1, "{seen:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Configurations of hosts, with the hook in them and out again.
 
 mod backup;
+mod round;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -336,6 +337,8 @@ fn links_are_followed_and_permissions_stay() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&real), 0o600);
     assert_eq!(mode(&home.path().join(".claude.json.bak")), 0o600);
+    // One that is made is nobody else's to read.
+    assert_eq!(mode(&home.path().join(".claude/settings.json")), 0o600);
     let left: Vec<_> = fs::read_dir(real.parent().unwrap()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
     exits(&home.run(&["init", "claude", "--uninstall"]), 0);
@@ -447,6 +450,49 @@ fn comments_beside_our_table_stay() {
     assert!(made.contains(later) && made.contains("/kept\", \"mcp\"]"), "{made}");
     exits(&home.run(&["init", "codex", "--uninstall"]), 0);
     assert_eq!(text(&path), format!("# mine\nmodel = \"o4\"\n{later}"));
+}
+
+#[test]
+fn what_was_added_to_our_table_stays() {
+    for (added, below) in [
+        ("startup_timeout_sec = 30 # slow\nenabled = true\n", ""),
+        ("# the keys\nenv = { KEY = \"k\" }\n", "\n[b]\nc = 2\n"),
+        ("", "[mcp_servers.toolstub.env]\nKEY = \"k\" # mine\n\n[b]\nc = 2\n"),
+    ] {
+        let home = Home::new();
+        let path = file(&home, ".codex/config.toml", "# mine\nmodel = \"o4\"\n");
+        exits(&home.run(&["init", "codex"]), 0);
+        let changed = format!("{}{added}{below}", text(&path));
+        fs::write(&path, &changed).unwrap();
+        exits(&home.run(&["init", "codex", "--store", "kept"]), 0);
+        let store = home.path().canonicalize().unwrap().join("kept");
+        let wanted = format!("args = [\"--store\", \"{}\", \"mcp\"]", store.to_str().unwrap());
+        assert_eq!(text(&path), changed.replace("args = [\"mcp\"]", &wanted));
+        // It goes with our table.
+        exits(&home.run(&["init", "codex", "--uninstall"]), 0);
+        let left = text(&path);
+        assert!(
+            !left.contains("toolstub")
+                && left.ends_with(below.split_once("[b]").map_or("\n", |it| it.1)),
+            "{left}"
+        );
+    }
+    // However it is written.
+    for (before, after) in [
+        (
+            "[mcp_servers]\ntoolstub = { args = [ 'mcp' ], command = 'toolstub', env = { A = '1' } }\n",
+            "toolstub = { args = [\"--store\", \"s3://a/b\", \"mcp\"], command = ",
+        ),
+        (
+            "mcp_servers.toolstub.command = \"toolstub\" # one\nmcp_servers.toolstub.args = [\n  \"mcp\",\n]\n",
+            " # one\nmcp_servers.toolstub.args = [\"--store\", \"s3://a/b\", \"mcp\"]\n",
+        ),
+    ] {
+        let home = Home::new();
+        let path = file(&home, ".codex/config.toml", before);
+        exits(&home.run(&["init", "codex", "--store", "s3://a/b"]), 0);
+        assert!(text(&path).contains(after), "{}", text(&path));
+    }
 }
 
 #[test]

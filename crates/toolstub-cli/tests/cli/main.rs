@@ -2,7 +2,10 @@
 
 mod hook;
 mod init;
+#[cfg(unix)]
+mod proxy;
 mod schema;
+mod shown;
 #[cfg(unix)]
 mod signals;
 
@@ -38,11 +41,7 @@ impl Home {
     }
 
     fn run_with(&self, args: &[&str], input: &[u8]) -> Output {
-        let mut command = self.command(args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
-        child.wait_with_output().unwrap()
+        with_input(self.command(args), input)
     }
 
     /// Stores `input` and returns its ref.
@@ -53,6 +52,14 @@ impl Home {
         assert_eq!(answer["externalized"], true);
         answer["ref"].as_str().unwrap().to_owned()
     }
+}
+
+/// Runs a command with an input.
+fn with_input(mut command: Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
 }
 
 #[track_caller]
@@ -271,6 +278,59 @@ fn removing_is_explicit() {
 }
 
 #[test]
+fn sessions_are_listed() {
+    let home = Home::new();
+    exits(&home.run(&["list", "--sessions"]), 0);
+    for session in ["b", "agent:main:7", "a"] {
+        home.put(b"one", &["--session", session]);
+    }
+    let listed = home.run(&["list", "--sessions"]);
+    exits(&listed, 0);
+    assert_eq!(String::from_utf8(listed.stdout).unwrap(), "a\nagent:main:7\nb\n");
+    let listed = json(&home.run(&["list", "--sessions", "--json"]), 0);
+    assert_eq!(listed, serde_json::json!({"sessions": ["a", "agent:main:7", "b"]}));
+    // Whoever looks into the wrong session is told where to look.
+    let empty = home.run(&["list"]);
+    exits(&empty, 0);
+    assert!(empty.stdout.is_empty());
+    let told = String::from_utf8(empty.stderr).unwrap();
+    assert!(told.contains("`default`; `toolstub list --sessions`"), "{told}");
+    assert!(home.run(&["list", "--session", "a"]).stderr.is_empty());
+}
+
+#[test]
+fn what_is_kept_in_memory_leaves_no_ref() {
+    let home = Home::new();
+    let output = home.run_with(&["put", "-", "--json", "--store", "memory:"], b"one");
+    fails(&output, 2, "INVALID_ARGUMENT", "gone when this command ends");
+    exits(&home.run(&["doctor", "--store", "memory:"]), 0);
+}
+
+#[test]
+fn commands_that_store_nothing_make_no_store() {
+    let home = Home::new();
+    for (args, code) in [
+        (&["list"][..], 0),
+        (&["stats"], 0),
+        (&["verify"], 0),
+        (&["gc"], 0),
+        (&["read", "tr_none"], 1),
+        (&["search", "tr_none", "word"], 1),
+        (&["verify", "tr_none"], 1),
+        (&["rm", "tr_none"], 1),
+        (&["purge", "--session", "default", "--yes"], 0),
+    ] {
+        let output = home.run(&[args, &["--store", "mistyped"]].concat());
+        exits(&output, code);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(told.matches("there is no store at `mistyped`").count(), 1, "{args:?}: {told}");
+        assert!(!home.path().join("mistyped").exists(), "{args:?}");
+    }
+    exits(&home.run_with(&["put", "-", "--store", "mistyped"], b"one"), 0);
+    assert!(home.path().join("mistyped").is_dir());
+}
+
+#[test]
 fn bad_input_is_told_with_what_would_be_right() {
     let home = Home::new();
     fails(
@@ -291,6 +351,7 @@ fn bad_input_is_told_with_what_would_be_right() {
         "session id is empty",
     );
     fails(&home.run(&["list", "--json", "--store", "ftp://x"]), 2, "INVALID_ARGUMENT", "location");
+    home.put(b"one", &[]);
     let plain = home.run(&["read", "tr_none"]);
     assert!(plain.stdout.is_empty());
     assert!(String::from_utf8_lossy(&plain.stderr).starts_with("toolstub: not found: "));

@@ -27,6 +27,15 @@ pub(crate) struct Begun {
     began_micros: u64,
 }
 
+/// What came of appending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Appended {
+    /// What all messages come to.
+    pub(crate) sums: Sums,
+    /// Whether the same request had been there before.
+    pub(crate) is_repeat: bool,
+}
+
 impl Begun {
     /// The last names in the session, at most so many, in order.
     pub(crate) fn last(&self, most: usize) -> Vec<Name> {
@@ -77,35 +86,47 @@ impl Journal {
         &self,
         begun: Begun,
         batch: Batch,
-    ) -> Result<Option<Sums>, StoreError> {
+    ) -> Result<Option<Appended>, StoreError> {
         let Begun { id, record, mut view, mut began_micros } = begun;
         if batch.lines.is_empty() {
-            return Ok(Some(view.sums()));
+            return Ok(Some(Appended { sums: view.sums(), is_repeat: false }));
         }
         if view.began.elapsed() >= FRESH {
             let look = self.look(&id, false).await?;
             began_micros = look.began_micros;
             view = self.learn(&id, &record, look).await?;
         }
-        let sums = view.sums();
+        let mut sums = view.sums();
         let unique = match &batch.idempotency {
             Some(given) => Unique::of_key(digest(&[record.incarnation.as_bytes(), &given.key])),
             None => Unique::of_chance(digest(&[super::chance().as_bytes()])),
         };
-        if batch.idempotency.is_some() && view.holds(unique) {
-            // The first attempt came through, and its answer did not. What it refers to was just
-            // stored once more, if it was gone.
-            if let Some(name) = view.found(unique) {
-                self.check_same(&id, &name, batch.idempotency.as_ref()).await?;
-            }
-            return Ok(self.is_still(&id, &record).await?.then_some(sums));
-        }
-
         let count = batch.lines.len() as u64;
+        let mut is_repeat = false;
+        if let Some(given) = &batch.idempotency
+            && let Some(name) = view.found(unique)
+        {
+            match self.other(&id, &name, given).await? {
+                // The first attempt came through, and its answer did not. What it refers to was just
+                // stored once more, if it was gone.
+                Other::Same if view.has_settled(unique) => {
+                    let is_there = self.is_still(&id, &record).await?;
+                    return Ok(is_there.then_some(Appended { sums, is_repeat: true }));
+                }
+                // It may still be taken back: this one then counts in its place.
+                Other::Same => is_repeat = true,
+                Other::Gone => {
+                    sums.count = sums.count.saturating_sub(name.count);
+                    sums.tokens = sums.tokens.saturating_sub(name.tokens);
+                }
+                Other::Different => return Err(key_in_use()),
+            }
+        }
         let mut body = batch.lines.join("\n");
         body.push('\n');
         if let Some(Idempotency { request, .. }) = &batch.idempotency {
-            body.push_str(&note_of(request));
+            // With chance in it no two requests come to one name, of which one could take back both.
+            let _ = writeln!(body, "{} {}", note_of(request), super::chance());
         }
         if body.len() as u64 > MAX_MESSAGES {
             return Err(StoreError::Invalid {
@@ -126,39 +147,40 @@ impl Journal {
             self.store.backend().delete(&key).await?;
             return Ok(None);
         }
-        if batch.idempotency.is_some() {
-            // Another request may have come with the same key at this very moment.
-            let look = self.look(&id, false).await?;
-            let others =
-                look.names.iter().filter(|other| other.unique == unique && **other != name);
-            for other in others {
-                if let Err(error) = self.check_same(&id, other, batch.idempotency.as_ref()).await {
+        if let Some(given) = &batch.idempotency {
+            // Another request may have come with the same key at this very moment. Which of the two
+            // was acknowledged nobody knows, so neither is: each takes itself back.
+            let look = self.look(&id, true).await?;
+            let others = look.names.iter().filter(|other| other.unique == unique);
+            for other in others.filter(|other| **other != name) {
+                if self.other(&id, other, given).await? == Other::Different {
                     self.store.backend().delete(&key).await?;
-                    return Err(error);
+                    return Err(key_in_use());
                 }
             }
         }
         lock(&self.tail(&id)).add(&record.incarnation, name);
         self.bodies.insert((id.encoded().to_owned(), name), body);
-        Ok(Some(Sums {
-            count: sums.count + count,
-            tokens: sums.tokens + batch.tokens,
-            last_micros: Some(micros),
-        }))
+        if !is_repeat {
+            sums.count += count;
+            sums.tokens += batch.tokens;
+        }
+        sums.last_micros = Some(micros);
+        Ok(Some(Appended { sums, is_repeat }))
     }
 
-    /// Refuses a request with the key of another one.
-    async fn check_same(
+    /// What another request with the same key was.
+    async fn other(
         &self,
         id: &SessionId,
         name: &Name,
-        given: Option<&Idempotency>,
-    ) -> Result<(), StoreError> {
-        let (Some(kept), Some(given)) = (self.read(id, name).await?, given) else { return Ok(()) };
-        if kept.ends_with(note_of(&given.request).as_bytes()) {
-            return Ok(());
-        }
-        Err(StoreError::Conflict { reference: "this Idempotency-Key".to_owned() })
+        given: &Idempotency,
+    ) -> Result<Other, StoreError> {
+        Ok(match self.read(id, name).await? {
+            None => Other::Gone,
+            Some(kept) if is_noted(&kept, &given.request) => Other::Same,
+            Some(_) => Other::Different,
+        })
     }
 
     /// Whether a session is the one that it was.
@@ -168,14 +190,34 @@ impl Journal {
     }
 }
 
+/// A request whose key is that of this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Other {
+    /// It asked for the same.
+    Same,
+    Different,
+    /// It was taken back.
+    Gone,
+}
+
+fn key_in_use() -> StoreError {
+    StoreError::Conflict { reference: "this Idempotency-Key".to_owned() }
+}
+
 /// What is noted behind the messages of a request with a key: a line that is no message.
 fn note_of(request: &[u8; 32]) -> String {
     let mut note = String::from("#request ");
     for byte in request {
         let _ = write!(note, "{byte:02x}");
     }
-    note.push('\n');
     note
+}
+
+/// Whether the last line of what is kept notes this request.
+fn is_noted(kept: &[u8], request: &[u8; 32]) -> bool {
+    let kept = kept.strip_suffix(b"\n").unwrap_or(kept);
+    let last = kept.rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    last.starts_with(note_of(request).as_bytes())
 }
 
 /// 64 bits that are the same for the same texts.

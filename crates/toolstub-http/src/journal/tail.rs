@@ -100,9 +100,9 @@ impl View {
         names.find(|name| name.unique == unique).copied()
     }
 
-    /// Whether what a request brings is there already.
-    pub(super) fn holds(&self, unique: Unique) -> bool {
-        self.settled.keyed.contains(&unique) || self.found(unique).is_some()
+    /// Whether what a request brought is there, and stays.
+    pub(super) fn has_settled(&self, unique: Unique) -> bool {
+        self.settled.keyed.contains(&unique)
     }
 
     /// The last names, at most so many, in order.
@@ -330,13 +330,14 @@ mod tests {
         let view = look(&mut tail, &there, true, begin);
         assert_eq!(view.names(), counted);
         assert_eq!(View::of(there.to_vec(), begin).names(), counted);
-        assert!(view.holds(Unique::of_key(7)) && !view.holds(Unique::of_key(9)));
+        assert_eq!(view.found(Unique::of_key(7)), Some(there[0]));
+        assert!(view.found(Unique::of_key(9)).is_none() && !view.has_settled(Unique::of_key(7)));
 
         // Also where the first is settled, or all are.
         for there in [&there[..], &[&there[..], &[keyed(5, 7)]].concat()] {
             let view = look(&mut tail, there, true, begin + SETTLED_AFTER);
             assert_eq!((view.names(), view.sums().count), (counted.to_vec(), 3));
-            assert!(view.holds(Unique::of_key(7)));
+            assert!(view.has_settled(Unique::of_key(7)));
         }
         assert_eq!(tail.settled.count, 3);
     }

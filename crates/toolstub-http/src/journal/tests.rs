@@ -66,10 +66,11 @@ async fn send(journal: &Journal, texts: &[&str], key: Option<&str>) -> Result<Su
             let receipt = journal.store.write(&original, request).await?;
             lines.push(format!("{text} {}", receipt.reference()));
         }
-        let idempotency = key.map(|key| Idempotency { key: key.into(), request: [7; 32] });
+        let request = [texts.first().map_or(0, |text| text.as_bytes()[0]); 32];
+        let idempotency = key.map(|key| Idempotency { key: key.into(), request });
         let batch = Batch { lines, tokens: texts.len() as u64, idempotency };
-        if let Some(sums) = journal.append(begun, batch).await? {
-            return Ok(sums);
+        if let Some(appended) = journal.append(begun, batch).await? {
+            return Ok(appended.sums);
         }
     }
     Err(super::busy(&session()))

@@ -1,6 +1,6 @@
 //! Messages: taken in, shortened, appended.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -15,10 +15,10 @@ use super::{Answer, At, Shared};
 use crate::ask::{self, Faults, Fields};
 use crate::body::at_length;
 use crate::envelope;
-use crate::journal::{Batch, Begun, Idempotency, Sums, TRIES, chance};
-use crate::message::{Incoming, turn_parts};
+use crate::journal::{Appended, Batch, Begun, Idempotency, Sums, TRIES, chance};
+use crate::message::{Incoming, steps, tool_parts};
 use crate::problem::{Code, Problem};
-use crate::service::Service;
+use crate::service::{Service, to_its_end};
 use crate::times;
 
 /// The most messages of one batch.
@@ -29,6 +29,8 @@ const MAX_PARTS: usize = 10_000;
 const CONCURRENCY: usize = 8;
 /// How far back the steps of a turn are looked for, in requests.
 const LOOK_BACK: usize = 256;
+/// How far back in bytes of messages, about.
+const LOOK_BACK_BYTES: usize = 64 << 20;
 
 /// Appends a message; a session that is not there is made.
 ///
@@ -181,8 +183,10 @@ impl Service {
             let mut batch = self.shortened(id, &begun, messages, &ids, &now).await?;
             batch.idempotency = idempotency.cloned();
             let count = batch.lines.len() as u64;
-            if let Some(sums) = self.journal.append(begun, batch).await? {
-                self.metrics.messages_appended.inc_by(count);
+            let service = Arc::clone(self);
+            let work = async move { service.journal.append(begun, batch).await };
+            if let Some(Appended { sums, is_repeat }) = to_its_end(work).await? {
+                self.metrics.messages_appended.inc_by(if is_repeat { 0 } else { count });
                 return Ok(sums);
             }
             tracing::warn!(session = id.as_str(), "removed while it was appended to; once more");
@@ -212,11 +216,18 @@ impl Service {
                 None => turns.push(vec![(message, message_id)]),
             }
         }
+        let has_output = |turn: &Vec<(&mut Incoming, &str)>| {
+            turn.iter().any(|(message, _)| message.has_output())
+        };
+        let named = turns.iter().filter(|turn| has_output(turn));
+        let named = named.filter_map(|turn| Some((turn[0].0.turn()?.to_owned(), Vec::new())));
+        let mut earlier = self.earlier(id, begun, named.collect()).await?;
         // Where the same comes twice, its record is the first one's: not of whoever is faster.
         let concurrency = if repeats(&turns) { 1 } else { CONCURRENCY };
         let mut work = Vec::with_capacity(turns.len());
         for turn in turns {
-            work.push(self.shorten(id, begun, turn, now).boxed());
+            let earlier = turn[0].0.turn().and_then(|turn| earlier.remove(turn));
+            work.push(self.shorten(id, turn, earlier.unwrap_or_default(), now).boxed());
         }
         futures::stream::iter(work).buffer_unordered(concurrency).try_collect::<()>().await?;
 
@@ -235,16 +246,10 @@ impl Service {
     async fn shorten(
         &self,
         id: &SessionId,
-        begun: &Begun,
         turn: Vec<(&mut Incoming, &str)>,
+        mut earlier: Vec<ToolPart>,
         now: &str,
     ) -> Result<(), Problem> {
-        let has_output = turn.iter().any(|(message, _)| message.has_output());
-        let name = turn.first().and_then(|(message, _)| message.turn()).filter(|_| has_output);
-        let mut earlier = match name {
-            Some(name) => self.earlier(id, begun, name).await?,
-            None => Vec::new(),
-        };
         let mut left = turn.len();
         for (message, message_id) in turn {
             let session = self.session(id, message.peer_id.clone(), message.time(now));
@@ -269,27 +274,45 @@ impl Service {
         Ok(())
     }
 
-    /// The tool parts of the earlier steps of a turn.
+    /// The tool parts of the earlier steps of some turns, of each in order.
+    ///
+    /// It is looked back once for all of them, and only so far: the steps of a turn come soon after
+    /// each other.
     async fn earlier(
         &self,
         id: &SessionId,
         begun: &Begun,
-        turn: &str,
-    ) -> Result<Vec<ToolPart>, Problem> {
+        mut turns: HashMap<String, Vec<ToolPart>>,
+    ) -> Result<HashMap<String, Vec<ToolPart>>, Problem> {
+        if turns.is_empty() {
+            return Ok(turns);
+        }
         let names = begun.last(LOOK_BACK);
         let mut work = Vec::with_capacity(names.len());
-        for name in &names {
+        for name in names.iter().rev() {
             work.push(self.journal.read(id, name).boxed());
         }
         let mut objects = futures::stream::iter(work).buffered(CONCURRENCY);
-        let mut tools = Vec::new();
+        let (mut latest_first, mut bytes) = (Vec::new(), 0);
         while let Some(object) = objects.next().await {
-            let parts = turn_parts(&object?.unwrap_or_default(), turn);
-            tools.extend(parts.into_iter().filter_map(|part| match part {
-                Part::Tool(part) => Some(part),
-                Part::Other(_) => None,
-            }));
+            let object = object?.unwrap_or_default();
+            let mut found = Vec::new();
+            steps(&object, |turn, parts| {
+                if turns.contains_key(turn) {
+                    found.push((turn.to_owned(), tool_parts(parts)));
+                }
+            });
+            latest_first.push(found);
+            bytes += object.len();
+            if bytes >= LOOK_BACK_BYTES {
+                break;
+            }
         }
-        Ok(tools)
+        for (turn, parts) in latest_first.into_iter().rev().flatten() {
+            if let Some(earlier) = turns.get_mut(&turn) {
+                earlier.extend(parts);
+            }
+        }
+        Ok(turns)
     }
 }

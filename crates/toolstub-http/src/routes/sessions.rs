@@ -1,5 +1,7 @@
 //! Sessions: made, listed, looked at, removed.
 
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -13,7 +15,7 @@ use crate::envelope;
 use crate::journal::{Opened, SessionRecord, chance};
 use crate::policies::Policies;
 use crate::problem::{Code, Problem};
-use crate::service::Service;
+use crate::service::{Service, to_its_end};
 use crate::times;
 
 /// Makes a session.
@@ -134,7 +136,8 @@ pub(super) async fn get(
 )]
 pub(super) async fn delete(State(service): Shared, At(given): At<String>) -> Answer {
     let id = Service::session_id(&given)?;
-    if !service.journal.remove(&id).await? {
+    let (whose, of) = (Arc::clone(&service), id.clone());
+    if !to_its_end(async move { whose.journal.remove(&of).await }).await? {
         return Err(not_found(&id));
     }
     Ok(envelope::ok(&json!({ "session_id": id.as_str() })))

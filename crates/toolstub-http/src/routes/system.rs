@@ -7,11 +7,12 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::json;
+use toolstub_core::error_chain;
 use toolstub_store::{Depth, ListOptions, ResultStore};
 
 use super::{Answer, Shared};
 use crate::envelope;
-use crate::problem::{Code, Problem, chain};
+use crate::problem::{Code, Problem};
 use crate::service::Service;
 
 /// How long it holds whether the store was reached.
@@ -58,7 +59,7 @@ impl Service {
         let options = ListOptions { folder, depth: Depth::Children, after: None, limit: 1 };
         let listed = self.store.backend().list(options).await;
         if let Err(error) = &listed {
-            tracing::error!(error = chain(error), "the store cannot be listed");
+            tracing::error!(error = error_chain(error), "the store cannot be listed");
         }
         let reached = listed.is_ok();
         let found = Some((Instant::now(), reached));

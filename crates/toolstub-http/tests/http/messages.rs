@@ -240,11 +240,17 @@ async fn another_request_with_the_same_key_is_refused() {
         server.send(request.unwrap()).await.status.as_u16()
     };
     assert_eq!((step("k2").await, step("k2").await, step("k1").await), (200, 200, 409));
-    // Of several at the same moment one is kept, and the others are told.
+    // Of several at the same moment one is kept at most, and the others are told.
     let (one, two, three) = tokio::join!(send("k3", "x"), send("k3", "y"), send("k3", "z"));
     let statuses = [one, two, three].map(|answer| answer.status.as_u16());
     assert!(statuses.iter().filter(|status| **status == 200).count() <= 1, "{statuses:?}");
     assert!(statuses.iter().all(|status| matches!(status, 200 | 409)), "{statuses:?}");
+    let context = server.get("/api/v1/sessions/s1/context").await.result();
+    for (text, status) in ["x", "y", "z"].iter().zip(statuses) {
+        let is_kept = |message: &Value| message["parts"][0]["text"] == *text;
+        let kept = context["messages"].as_array().unwrap().iter().filter(|m| is_kept(m)).count();
+        assert_eq!(kept, usize::from(status == 200), "{text}: {context}");
+    }
     let before =
         server.get("/api/v1/sessions/s1").await.result()["message_count"].as_u64().unwrap();
     // An empty key is none.

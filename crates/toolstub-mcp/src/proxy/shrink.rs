@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::timeout;
+use toolstub_session::splice::{Object, Patches, items};
 use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn};
 
-use super::splice::{Object, Patches, items};
 use super::structured::{long_texts, says_again, says_in_parts};
 use super::{Proxy, Structured};
 use crate::Tool;
@@ -33,8 +33,11 @@ impl Proxy {
     /// A store that does not answer is one that failed: the client waits for its result.
     pub(super) async fn shrink(&self, result: &str, tool: &str) -> Option<String> {
         let more = Duration::from_secs((result.len() / A_SECOND) as u64);
-        let shrunk = timeout(self.patience + more, self.shrink_it(result, tool)).await;
-        shrunk.unwrap_or_else(|_| {
+        let shrunk = tokio::select! {
+            shrunk = timeout(self.patience + more, self.shrink_it(result, tool)) => shrunk.ok(),
+            () = self.hurried() => None,
+        };
+        shrunk.unwrap_or_else(|| {
             tracing::warn!(tool, "the store does not answer; a result stays as it is");
             None
         })

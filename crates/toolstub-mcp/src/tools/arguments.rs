@@ -50,9 +50,19 @@ impl Arguments {
         given.find(|value| !value.is_null())
     }
 
+    /// What is given where a word that says nothing is nothing.
+    fn get_unless_nothing(&self, names: Names) -> Option<&Value> {
+        self.get(names).filter(|value| !value.as_str().is_some_and(is_nothing))
+    }
+
     /// A text; an empty one is none.
     pub(super) fn text(&self, names: Names) -> Result<Option<String>, Problem> {
         Ok(self.raw_text(names)?.filter(|text| !text.trim().is_empty()))
+    }
+
+    /// A text that is never such a word as `null`.
+    pub(super) fn word(&self, names: Names) -> Result<Option<String>, Problem> {
+        Ok(self.raw_text(names)?.filter(|text| !is_nothing(text)))
     }
 
     /// A text as it is given. A number or a truth value is what it is written as.
@@ -67,22 +77,18 @@ impl Arguments {
 
     /// An integer: a number, a whole number with a fraction, or either in a string.
     pub(super) fn integer(&self, names: Names, default: i128) -> Result<i128, Problem> {
-        let integer = match self.get(names) {
-            None => return Ok(default),
-            Some(Value::String(text)) if text.trim().is_empty() => return Ok(default),
-            Some(Value::Number(number)) => whole(&number.to_string()),
-            Some(Value::String(text)) => whole(text.trim()),
-            Some(_) => None,
+        let Some(given) = self.get_unless_nothing(names) else { return Ok(default) };
+        let integer = match given {
+            Value::Number(number) => whole(&number.to_string()),
+            Value::String(text) => whole(text.trim()),
+            _ => None,
         };
-        integer.ok_or_else(|| match self.get(names) {
-            Some(given) => bad(names, given, "a whole number"),
-            None => Problem(String::new()),
-        })
+        integer.ok_or_else(|| bad(names, given, "a whole number"))
     }
 
     /// Yes or no.
     pub(super) fn flag(&self, names: Names) -> Result<bool, Problem> {
-        let Some(given) = self.get(names) else { return Ok(false) };
+        let Some(given) = self.get_unless_nothing(names) else { return Ok(false) };
         let word = match given {
             Value::Bool(flag) => return Ok(*flag),
             Value::Number(number) => number.to_string(),
@@ -91,7 +97,7 @@ impl Arguments {
         };
         match word.as_str() {
             "true" | "yes" | "on" | "1" => Ok(true),
-            "false" | "no" | "off" | "0" | "" => Ok(false),
+            "false" | "no" | "off" | "0" => Ok(false),
             _ => Err(bad(names, given, "true or false")),
         }
     }
@@ -107,13 +113,20 @@ fn whole(digits: &str) -> Option<i128> {
     (float.is_infinite() || float.fract() == 0.0).then_some(float as i128)
 }
 
+/// Whether a text says that there is nothing, in the words in which models write that.
+fn is_nothing(text: &str) -> bool {
+    matches!(text.trim().to_ascii_lowercase().as_str(), "" | "null" | "none" | "undefined")
+}
+
 /// A name without what models write in other ways: `toolName` is `tool_name`.
 fn folded(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 fn not_an_object() -> Problem {
-    Problem("the arguments are not an object; give them by name".to_owned())
+    let text = "the arguments are not an object; give them by name, such as \
+        {\"tool_output_ref\": \"toolstub://…\", \"offset\": 0}";
+    Problem(text.to_owned())
 }
 
 fn bad(names: Names, given: &Value, expected: &str) -> Problem {
@@ -142,6 +155,9 @@ mod tests {
         integer(&json!("-1"), Some(-1));
         integer(&json!(null), Some(7));
         integer(&json!(""), Some(7));
+        integer(&json!("null"), Some(7));
+        integer(&json!(" None "), Some(7));
+        integer(&json!("1_000"), None);
         integer(&json!(1e30), Some(1e30 as i128));
         integer(&json!("1e400"), Some(i128::MAX));
         integer(&json!(u64::MAX), Some(u64::MAX.into()));
@@ -158,7 +174,7 @@ mod tests {
         for yes in [json!(true), json!("true"), json!("True"), json!(1)] {
             assert!(flag(yes).unwrap());
         }
-        for no in [json!(false), json!("no"), json!(null), json!("")] {
+        for no in [json!(false), json!("no"), json!(null), json!(""), json!("null")] {
             assert!(!flag(no).unwrap());
         }
         assert!(flag(json!("perhaps")).is_err());

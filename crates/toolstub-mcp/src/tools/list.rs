@@ -7,7 +7,7 @@ use toolstub_core::{Metadata, Ref, SessionId};
 use toolstub_store::{ListRequest, Listed};
 
 use super::arguments::{self, Arguments};
-use super::{Answer, Problem, Reach, Tool, Tools, bare_ref, count, cut};
+use super::{Answer, Problem, Reach, Tool, Tools, bare_ref, count, with_last_line};
 
 /// What stands in an answer beside the entries, in characters.
 const FRAME: u64 = 1000;
@@ -21,7 +21,7 @@ pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer,
     let mut request = ListRequest {
         tool_name: arguments.text(arguments::TOOL_NAME)?,
         limit: arguments.integer(arguments::LIMIT, 50)?,
-        cursor: arguments.text(arguments::CURSOR)?,
+        cursor: arguments.word(arguments::CURSOR)?,
         ..ListRequest::default()
     };
     let problem = |error| tools.problem(&error);
@@ -41,7 +41,15 @@ pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer,
         .map_or_else(String::new, |name| format!(" of the tool \"{}\"", clean(name, MAX_NAME)));
     let mut text = match shown {
         0 if request.cursor.is_some() => "No further tool result is stored.\n".to_owned(),
-        0 => format!("No tool result{of_tool} is stored in the session \"{named}\".\n"),
+        0 => {
+            let own = clean(tools.session.as_str(), MAX_NAME);
+            let more = if session == tools.session {
+                String::new()
+            } else {
+                format!(" Refs name their session; without session, those of \"{own}\" are listed.")
+            };
+            format!("No tool result{of_tool} is stored in the session \"{named}\".{more}\n")
+        }
         _ => {
             let what = if shown == 1 { "tool result" } else { "tool results" };
             let read = tools.name(Tool::Read);
@@ -52,11 +60,9 @@ pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer,
     if listed.unreadable > 0 {
         let _ = writeln!(text, "\n[{} more are damaged and left out]", listed.unreadable);
     }
-    if let Some(cursor) = &listed.next_cursor {
-        let _ = writeln!(text, "\n[next_cursor: {cursor}]");
-    }
     text.truncate(text.trim_end_matches('\n').len());
-    Ok(Answer::new(cut(&text, tools.max_chars).to_owned()))
+    let line = listed.next_cursor.map(|cursor| format!("\n\n[next_cursor: {cursor}]"));
+    Ok(Answer::new(with_last_line(text, &line.unwrap_or_default(), tools.max_chars)))
 }
 
 /// The entries that there is room for, and how many they are.
@@ -98,16 +104,18 @@ fn session(tools: &Tools, arguments: &Arguments) -> Result<SessionId, Problem> {
         None => arguments.text(arguments::REF)?.filter(|given| given.contains("://")),
     };
     let Some(given) = given else { return Ok(tools.session.clone()) };
-    let given = bare_ref(&given);
     let named = if given.contains("://") {
-        given.parse::<Ref>().ok().map(|named| named.session().clone())
+        let named = bare_ref(&given).parse::<Ref>();
+        named.map(|named| named.session().clone())
     } else {
         // Refs name sessions in their encoded form.
-        SessionId::from_encoded(given).or_else(|| SessionId::new(given).ok())
+        let given = given.trim();
+        SessionId::from_encoded(given).map_or_else(|| SessionId::new(given), Ok)
     };
-    let named = named.ok_or_else(|| {
-        let given = clean(given, MAX_NAME);
-        Problem(format!("session is `{given}`; give its id as a ref names it, or leave it out"))
+    let named = named.map_err(|error| {
+        Problem(format!(
+            "{error}; give the session's id as a ref names it, or leave session out for this one"
+        ))
     })?;
     if tools.reach == Reach::Session && named != tools.session {
         let text = "only this session's results can be listed; leave session out";

@@ -1,6 +1,7 @@
 //! Reading a range of a result.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use toolstub_core::OffsetUnit;
 use toolstub_core::text::clean;
@@ -34,7 +35,7 @@ pub(super) async fn read(tools: &Tools, arguments: &Arguments) -> Result<Answer,
 
 /// Offsets and limits count characters, whatever a model is used to.
 fn check_unit(arguments: &Arguments) -> Result<(), Problem> {
-    let Some(unit) = arguments.text(arguments::UNIT)? else { return Ok(()) };
+    let Some(unit) = arguments.word(arguments::UNIT)? else { return Ok(()) };
     match unit.parse() {
         Ok(OffsetUnit::UnicodeCodePoint) => Ok(()),
         Err(_) if unit.to_ascii_lowercase().starts_with("char") => Ok(()),
@@ -47,9 +48,9 @@ fn check_unit(arguments: &Arguments) -> Result<(), Problem> {
 }
 
 fn selector(tools: &Tools, arguments: &Arguments) -> Result<Option<Selector>, Problem> {
-    let pointer = arguments.text(arguments::POINTER)?;
-    let rows = arguments.text(arguments::ROWS)?;
-    let lines = arguments.text(arguments::LINES)?;
+    let pointer = arguments.word(arguments::POINTER)?;
+    let rows = arguments.word(arguments::ROWS)?;
+    let lines = arguments.word(arguments::LINES)?;
     let selector = match (pointer, rows, lines) {
         (None, None, None) => return Ok(None),
         (Some(pointer), None, None) => Selector::pointer(&pointer),
@@ -80,10 +81,13 @@ fn tell(piece: &Piece, max_chars: u64) -> Answer {
         total_chars: total,
         has_more: piece.has_more,
     };
-    // The last line is not longer than one that names the end.
+    // The last line is not longer than one that names the end. Where there is no room for it, there is for
+    // one character at least: whoever goes on comes to the end.
     let line = count(&go_on(total, total)) + count(&notes);
     let room = max_chars.saturating_sub(line).max(1);
-    let content = if shown > room && (piece.has_more || shown + count(&notes) > max_chars) {
+    let is_odd = reads_as_cut(&content);
+    let content = if shown > room && (piece.has_more || is_odd || shown + count(&notes) > max_chars)
+    {
         range.next_offset = piece.offset + room;
         range.has_more = true;
         Cow::Borrowed(cut(&content, room))
@@ -99,11 +103,21 @@ fn tell(piece: &Piece, max_chars: u64) -> Answer {
             format!("[nothing is at offset {}: it ends at {total}]", piece.offset)
         };
     }
-    text.push_str(&notes);
+    let mut line = notes;
     if range.has_more {
-        text.push_str(&go_on(range.next_offset, total));
+        line.push_str(&go_on(range.next_offset, total));
+    } else if reads_as_cut(&text) {
+        let _ = write!(line, "\n[end: {total} of {total}]");
     }
+    text.push_str(&line);
+    text.truncate(cut(&text, max_chars).len());
     Answer { text, is_error: false, range: Some(range) }
+}
+
+/// Whether what a tool returned ends as an answer does that is not the end.
+pub(super) fn reads_as_cut(text: &str) -> bool {
+    let last = text.trim_end().rsplit('\n').next().unwrap_or_default();
+    last.trim_start().starts_with("[next_offset:")
 }
 
 /// The last line of an answer that is not the end.

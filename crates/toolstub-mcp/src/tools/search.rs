@@ -6,8 +6,8 @@ use toolstub_core::text::clean;
 use toolstub_store::{SearchMode, SearchRequest};
 
 use super::arguments::{self, Arguments};
-use super::read::go_on;
-use super::{Answer, Problem, Tool, Tools, count, cut};
+use super::read::{go_on, reads_as_cut};
+use super::{Answer, Problem, Tool, Tools, count, cut, with_last_line};
 
 /// The most matches of one answer.
 const MAX_MATCHES: i128 = 1000;
@@ -88,9 +88,12 @@ pub(super) async fn search(tools: &Tools, arguments: &Arguments) -> Result<Answe
         );
     }
     text.truncate(text.trim_end_matches('\n').len());
+    let mut line = String::new();
     if has_more {
         let metadata = store.metadata(&reference).await.map_err(|error| tools.problem(&error))?;
-        text.push_str(&go_on(next_offset, metadata.original_chars));
+        line = go_on(next_offset, metadata.original_chars);
+    } else if reads_as_cut(&text) {
+        line.push_str("\n[end: there are no more matches]");
     }
-    Ok(Answer::new(cut(&text, tools.max_chars).to_owned()))
+    Ok(Answer::new(with_last_line(text, &line, tools.max_chars)))
 }

@@ -17,11 +17,16 @@ fn meta() -> Value {
     })
 }
 
-/// What a server says to frames, one answer for each that has an id.
-async fn say(frames: &[Value]) -> Vec<Value> {
+/// The tools over a store that holds one result.
+async fn tools() -> Tools {
     let store = store();
     put(&store, "s", "one\ntwo\n").await;
-    let tools = Tools::new(store, session_id("s"), &Config::default());
+    Tools::new(store, session_id("s"), &Config::default())
+}
+
+/// What a server says to frames, one answer for each that has an id.
+async fn say(frames: &[Value]) -> Vec<Value> {
+    let tools = tools().await;
     let (near, far) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(far);
     let serving = tokio::spawn(serve(tools, input, output));
@@ -48,13 +53,22 @@ fn list(id: u64, meta: Option<Value>) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-#[tokio::test]
-async fn client_with_a_handshake_is_served() {
-    let answers = say(&[
+/// The handshake of the earlier era.
+fn handshake() -> [Value; 2] {
+    [
         json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    ]
+}
+
+#[tokio::test]
+async fn client_with_a_handshake_is_served() {
+    let [initialize, initialized] = handshake();
+    let answers = say(&[
+        initialize,
+        initialized,
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
         list(2, None),
         json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}),
@@ -84,6 +98,124 @@ async fn client_without_a_handshake_is_served() {
     assert_eq!(answers[2]["result"]["resultType"], "complete");
 }
 
+/// A call with arguments that are no object, and what is to be in its answer.
+fn odd_calls() -> Vec<(Value, bool, &'static str)> {
+    let list = "openviking_tool_result_list";
+    let call = |name: Value, arguments: Value| {
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": {"name": name, "arguments": arguments}})
+    };
+    let by_name = "give them by name";
+    vec![
+        (call(list.into(), r#"{"limit": "2"}"#.into()), true, "1 tool result"),
+        (call(list.into(), "".into()), true, "1 tool result"),
+        (call(list.into(), Value::Null), true, "1 tool result"),
+        (call(list.into(), json!([])), true, by_name),
+        (call(list.into(), json!(5)), true, by_name),
+        (call(list.into(), json!(true)), true, by_name),
+        (call(list.into(), "tr_1".into()), true, by_name),
+        (call("nothing".into(), "{}".into()), false, "tool_result_read"),
+        (call(Value::Null, json!({})), false, "params.name"),
+        (json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call"}), false, "params.name"),
+    ]
+}
+
+#[track_caller]
+fn is_told(answer: &Value, has_result: bool, words: &str, is_modern: bool) {
+    if has_result {
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(text.contains(words), "{answer}");
+        assert_eq!(answer["result"]["isError"], text.starts_with("Error: "), "{answer}");
+        let modern = is_modern.then(|| json!("complete"));
+        assert_eq!(answer["result"].get("resultType"), modern.as_ref(), "{answer}");
+    } else {
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains(words), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_object_are_taken_or_told() {
+    for (mut frame, has_result, words) in odd_calls() {
+        let [initialize, initialized] = handshake();
+        let answers = say(&[initialize, initialized, frame.clone()]).await;
+        is_told(&answers[1], has_result, words, false);
+        is_told(&post("localhost", &[], &frame).await.1, has_result, words, false);
+        if frame.get("params").is_some() {
+            frame["params"]["_meta"] = meta();
+            is_told(&say(std::slice::from_ref(&frame)).await[0], has_result, words, true);
+            is_told(&post("localhost", &[], &frame).await.1, has_result, words, true);
+        }
+    }
+    let unknown = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/fetch"});
+    let [initialize, initialized] = handshake();
+    assert_eq!(say(&[initialize, initialized, unknown]).await[1]["error"]["code"], -32601);
+}
+
+#[tokio::test]
+async fn what_is_said_before_the_beginning_ends_nothing() {
+    let off = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 5}});
+    let discover = json!({"jsonrpc": "2.0", "id": 5, "method": "server/discover",
+        "params": {"_meta": meta()}});
+    let early = json!({"jsonrpc": "2.0", "id": 6, "method": "tools/list"});
+    let [initialize, initialized] = handshake();
+    let frames = [off.clone(), discover, early, off, initialize, initialized, list(7, None)];
+    let answers = say(&frames).await;
+    let ids: Vec<_> = answers.iter().map(|answer| answer["id"].clone()).collect();
+    assert_eq!(ids, [5, 6, 0, 7]);
+    assert_eq!(answers[1]["error"]["code"], -32602);
+    assert!(answers[3]["result"]["content"].is_array());
+}
+
+#[tokio::test]
+async fn last_frame_needs_no_line_end() {
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(far);
+    let serving = tokio::spawn(serve(tools().await, input, output));
+    let (reader, mut writer) = tokio::io::split(near);
+    let [initialize, initialized] = handshake();
+    let said = format!("{initialize}\n{initialized}\n{}", list(9, None));
+    writer.write_all(said.as_bytes()).await.unwrap();
+    writer.shutdown().await.unwrap();
+    let mut lines = BufReader::new(reader).lines();
+    lines.next_line().await.unwrap().unwrap();
+    let last: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!(last["id"], 9);
+    assert_eq!(lines.next_line().await.unwrap(), None);
+    serving.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_that_reads_slowly_has_every_answer() {
+    const CALLS: u64 = 300;
+    // Less than one answer fits between the two.
+    let (near, far) = tokio::io::duplex(1 << 10);
+    let (input, output) = tokio::io::split(far);
+    let serving = tokio::spawn(serve(tools().await, input, output));
+    let (reader, mut writer) = tokio::io::split(near);
+    let saying = tokio::spawn(async move {
+        for frame in handshake() {
+            writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+        }
+        for id in 1..=CALLS {
+            let frame = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+            writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+        }
+        writer.shutdown().await.unwrap();
+    });
+    let mut lines = BufReader::with_capacity(1 << 10, reader).lines();
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        tokio::time::sleep(std::time::Duration::from_secs(100)).await;
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        seen.insert(answer["id"].as_u64().unwrap());
+    }
+    assert!(seen.into_iter().eq(0..=CALLS));
+    saying.await.unwrap();
+    serving.await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn client_that_says_nothing_is_no_failure() {
     assert_eq!(say(&[]).await, Vec::<Value>::new());
@@ -95,9 +227,7 @@ async fn post(host: &str, allowed: &[String], frame: &Value) -> (u16, Value) {
     use http_body_util::{BodyExt as _, Full};
     use tower_service::Service as _;
 
-    let store = store();
-    put(&store, "s", "one\ntwo\n").await;
-    let tools = Tools::new(store, session_id("s"), &Config::default());
+    let tools = tools().await;
     let mut request = http::Request::post("/mcp")
         .header("host", host)
         .header("content-type", "application/json")

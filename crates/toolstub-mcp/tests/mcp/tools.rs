@@ -68,6 +68,82 @@ async fn pieces_join_to_the_original_and_stay_within_the_bound() {
 }
 
 #[tokio::test]
+async fn large_result_is_read_to_its_end() {
+    let store = store();
+    let text = "line é 🦀🏽 of a long output\r\n".repeat(80_000);
+    assert!(text.len() > 2_000_000);
+    let reference = put(&store, "s", text.as_str()).await.to_string();
+    let tools = tools(&store);
+    let (mut joined, mut offset) = (String::new(), "0".to_owned());
+    loop {
+        let answer = read(&tools, json!({"tool_output_ref": reference, "offset": offset})).await;
+        assert!(chars(&answer.text) <= 19_000);
+        let Some((content, line)) = answer.text.rsplit_once("\n[next_offset: ") else {
+            joined.push_str(&answer.text);
+            break;
+        };
+        joined.push_str(content);
+        offset = line.split(' ').next().unwrap().to_owned();
+    }
+    assert!(joined == text);
+}
+
+#[tokio::test]
+async fn end_that_reads_as_if_there_were_more_is_told() {
+    let store = store();
+    for length in [0, 10, 18_930, 18_960, 18_974, 18_999, 19_000, 30_000] {
+        let text = format!("{}\n[next_offset: 7 of 90]\n", "x".repeat(length));
+        let reference = put(&store, "s", text.as_str()).await.to_string();
+        let tools = tools(&store);
+        let (mut joined, mut offset) = (String::new(), 0);
+        let end = format!("\n[end: {0} of {0}]", chars(&text));
+        loop {
+            let answer = read(&tools, json!({"ref": reference, "offset": offset})).await;
+            assert!(chars(&answer.text) <= 19_000, "{length}");
+            if !answer.range.unwrap().has_more {
+                // What is left may begin in the middle of that line.
+                let content = answer.text.strip_suffix(&end).unwrap_or(&answer.text);
+                assert_eq!(content.len() < answer.text.len(), content.contains("[next_offset:"));
+                joined.push_str(content);
+                break;
+            }
+            let (content, line) = answer.text.rsplit_once("\n[next_offset: ").unwrap();
+            joined.push_str(content);
+            let next = line.split(' ').next().unwrap().parse().unwrap();
+            assert!(next > offset, "{length}");
+            offset = next;
+        }
+        assert_eq!(joined, text);
+        let asked = json!({"ref": reference, "query": "next_offset"});
+        says(&tools.call(Tool::Search, &asked).await, &["]\n[end: there are no more matches]"]);
+    }
+}
+
+#[tokio::test]
+async fn last_line_stands_whole_in_a_short_answer() {
+    let store = store();
+    let mut references = Vec::new();
+    for number in 0..3 {
+        let text = format!("{number} {}", "a hit and a miss\n".repeat(200));
+        references.push(put(&store, "s", text).await.to_string());
+    }
+    for max_read_chars in [400, 500, 700, 1000, 1500, 2000] {
+        let config = Config { max_read_chars, ..Config::default() };
+        let tools = Tools::new(store.clone(), session_id("s"), &config);
+        for (tool, asked, line) in [
+            (Tool::Read, json!({"ref": references[0]}), "\n[next_offset: "),
+            (Tool::Search, json!({"ref": references[0], "query": "hit"}), "\n[next_offset: "),
+            (Tool::List, json!({"limit": 1}), "\n[next_cursor: "),
+        ] {
+            let answer = tools.call(tool, &asked).await;
+            assert!(chars(&answer.text) as u64 <= max_read_chars, "{}", answer.text);
+            let last = answer.text.rsplit_once(line).map(|(_, last)| last);
+            assert!(last.is_some_and(|last| last.ends_with(']')), "{}", answer.text);
+        }
+    }
+}
+
+#[tokio::test]
 async fn piece_that_fits_to_the_character_is_whole() {
     let store = store();
     for (length, has_more) in [(18_999, false), (19_000, false), (19_001, true)] {
@@ -131,6 +207,7 @@ async fn errors_say_what_to_do() {
     for (tool, arguments, words) in [
         (Tool::Read, json!({}), ["tool_output_ref is missing", "openviking_tool_result_list"]),
         (Tool::Read, json!({"ref": "readme.txt"}), ["no ref", "openviking_tool_result_list"]),
+        (Tool::Read, json!({"ref": "../../x."}), ["`../../x.` is no ref", "copy the ref"]),
         (Tool::Read, json!({"ref": "tr_none"}), ["not found", "openviking_tool_result_list"]),
         (Tool::Read, json!({"ref": reference, "offset": -1}), ["offset -1", "Error: "]),
         (Tool::Read, json!({"ref": reference, "limit": -2}), ["limit -2", "Error: "]),
@@ -153,6 +230,10 @@ async fn errors_say_what_to_do() {
         (Tool::Search, json!({"ref": reference, "query": "a", "limit": 0}), ["limit 0", "Error: "]),
         (Tool::List, json!({"limit": 0}), ["limit 0", "1 to 1000"]),
         (Tool::List, json!({"cursor": "a/b/c"}), ["cursor", "next_cursor"]),
+        (Tool::List, json!({"session": "a\nb"}), ["control character", "leave session out"]),
+        (Tool::List, json!({"session": "x".repeat(300)}), ["at most 200", "leave session out"]),
+        (Tool::List, json!({"session": "toolstub://session/"}), ["not a ref", "leave session out"]),
+        (Tool::List, json!({"session": ["s"]}), ["session is", "a text"]),
     ] {
         let answer = tools.call(tool, &arguments).await;
         assert!(answer.is_error, "{arguments}: {}", answer.text);
@@ -219,6 +300,13 @@ async fn listing_names_refs_and_goes_on() {
     let empty = tools.call(Tool::List, &Value::Null).await;
     assert!(!empty.is_error);
     says(&empty, &["No tool result is stored in the session \"s\""]);
+    // Any name may be a session's; it is told as it was given.
+    for session in ["../..", "[x]", "a b."] {
+        let none = tools.call(Tool::List, &json!({ "session": session })).await;
+        assert!(!none.is_error);
+        let told = format!("in the session \"{session}\". Refs name their session;");
+        says(&none, &[&told, "those of \"s\" are listed"]);
+    }
     let mut refs = Vec::new();
     for number in 0..150 {
         refs.push(put(&store, "s", format!("result {number}\n")).await.to_string());
@@ -322,9 +410,7 @@ proptest! {
             let asked = json!({"ref": reference.to_string(), "offset": offset, "limit": limit,
                 "query": query});
             let answer = tools.call(Tool::ALL[tool], &asked).await;
-            // A last line always stands whole.
-            let bound = max_read_chars.max(60);
-            prop_assert!(chars(&answer.text) as u64 <= bound, "{}", answer.text);
+            prop_assert!(chars(&answer.text) as u64 <= max_read_chars, "{}", answer.text);
             Ok(())
         })?;
     }

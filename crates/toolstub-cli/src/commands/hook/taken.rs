@@ -8,7 +8,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
-use toolstub_mcp::splice::{Object, Patches, items, span, text};
+use toolstub_core::utf8::count_chars;
+use toolstub_session::splice::{Object, Patches, items, span, text};
 use toolstub_session::{Replacement, Standing, ToolResult};
 
 use super::LARGEST;
@@ -56,7 +57,7 @@ impl<'a> Taken<'a> {
     ///
     /// `body` is the text that `raw` is a slice of, in this and all that follow.
     pub(super) fn value(&mut self, body: &str, raw: &str, mime_type: Option<String>) -> bool {
-        let Some(text) = text(raw) else { return false };
+        let Some(text) = text(raw).or_else(|| text(&without_halves(raw)?)) else { return false };
         self.add(body, raw, text.into_bytes(), mime_type);
         true
     }
@@ -138,6 +139,11 @@ impl<'a> Taken<'a> {
         self.noted(&joined)
     }
 
+    /// Whether a stub is shorter than the text that it would replace, with all that it says.
+    pub(super) fn is_shorter(&self, stub: &Replacement, text: &Text) -> bool {
+        count_chars(self.noted(&stub.stub).as_bytes()) < count_chars(&text.result.content)
+    }
+
     /// A stub that says so where more was cut than it knows of.
     fn noted(&self, stub: &str) -> String {
         match self.cut_by {
@@ -148,6 +154,38 @@ impl<'a> Taken<'a> {
             None => stub.to_owned(),
         }
     }
+}
+
+/// A string as it is written, with U+FFFD for each half of a surrogate pair whose other half is missing: hosts
+/// that cut by units of UTF-16 leave such. `None` where there is none.
+fn without_halves(raw: &str) -> Option<String> {
+    let unit = |at: usize| {
+        let digits = raw.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let (mut mended, mut at, mut kept) = (String::new(), 0, 0);
+    while let Some(found) = raw[at..].find('\\') {
+        at += found;
+        let is_high = |unit: u16| (0xD800..0xDC00).contains(&unit);
+        let is_low = |unit: u16| (0xDC00..0xE000).contains(&unit);
+        match unit(at) {
+            Some(high) if is_high(high) && unit(at + 6).is_some_and(is_low) => at += 12,
+            Some(half) if is_high(half) || is_low(half) => {
+                mended.push_str(&raw[kept..at]);
+                mended.push_str("\\ufffd");
+                at += 6;
+                kept = at;
+            }
+            Some(_) => at += 6,
+            // What is escaped is one character, of whatever length.
+            None => at += 1 + raw[at + 1..].chars().next().map_or(0, char::len_utf8),
+        }
+    }
+    if kept == 0 {
+        return None;
+    }
+    mended.push_str(&raw[kept..]);
+    Some(mended)
 }
 
 /// Reads the file in which a host has put the whole of a result. It has to be as long as the host says, in
@@ -196,4 +234,33 @@ fn open(path: &Path) -> io::Result<File> {
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
     }
     options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn is_mended(raw: &str, expected: Option<&str>) {
+        assert_eq!(without_halves(raw).as_deref(), expected, "{raw}");
+    }
+
+    #[test]
+    fn half_of_a_surrogate_pair_is_mended() {
+        is_mended(r#""a\ud83e""#, Some(r#""a\ufffd""#));
+        is_mended(r#""\udd80a\uD83E\uDD80""#, Some(r#""\ufffda\uD83E\uDD80""#));
+        is_mended(r#""\ud83e\ud83e\udd80""#, Some(r#""\ufffd\ud83e\udd80""#));
+        is_mended(r#""\ud83e\n\udd80""#, Some(r#""\ufffd\n\ufffd""#));
+        for raw in [
+            r#""""#,
+            r#""\\ud83e""#,
+            r#""\u00e9\ud83e\udd80""#,
+            r#""\ud8""#,
+            r#""\é""#,
+            r#""\u+800""#,
+            "\\",
+        ] {
+            is_mended(raw, None);
+        }
+    }
 }

@@ -29,7 +29,7 @@ impl Server {
             Some(there) if !self.is_ours(there) => {
                 bail!("`{SERVERS}.{NAME}` in it is another server; give that another name first")
             }
-            Some(_) => return self.install(&self.uninstall(text)?),
+            Some(_) => return self.update(text, before),
             None => {}
         }
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -58,6 +58,36 @@ impl Server {
         if parse(&after).ok().as_ref() != Some(&expected) {
             bail!(
                 "a table cannot be added to its `{SERVERS}`; write that as [{SERVERS}.NAME] tables first"
+            );
+        }
+        Ok(after)
+    }
+
+    /// The text with our command in the place of the one that is ours already. What else its table holds stays.
+    fn update(&self, text: &str, mut expected: Table) -> anyhow::Result<String> {
+        let there = expected.get_mut(SERVERS).and_then(|servers| servers.get_mut(NAME));
+        if let Some(Value::Table(there)) = there {
+            there.extend(self.table());
+        }
+        let mut spans = Vec::new();
+        {
+            let document = DeTable::parse(text).map_err(|error| anyhow!(error))?;
+            let servers = document.get_ref().get(SERVERS).and_then(|it| it.get_ref().as_table());
+            let server = servers.and_then(|servers| servers.get(NAME));
+            let server = server.and_then(|server| server.get_ref().as_table());
+            for (name, value) in self.table() {
+                let there = server.and_then(|server| server.get(name.as_str()));
+                spans.extend(there.map(|there| (there.span(), value)));
+            }
+        }
+        spans.sort_by_key(|(span, _)| span.start);
+        let mut after = text.to_owned();
+        for (span, value) in spans.into_iter().rev() {
+            after.replace_range(span, &value.to_string());
+        }
+        if parse(&after).ok().as_ref() != Some(&expected) {
+            bail!(
+                "`{SERVERS}.{NAME}` in it is written in a way that cannot be changed; take it out"
             );
         }
         Ok(after)

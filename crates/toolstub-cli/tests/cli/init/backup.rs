@@ -17,8 +17,11 @@ fn no_backup_takes_the_place_of_a_file() {
     // What is changed once more is kept too.
     let made = text(&path);
     exits(&home.run(&["init", "claude", "--threshold", "9000"]), 0);
-    assert_eq!(text(&home.path().join(".claude/settings.json.bak.2")), made);
+    let between = home.path().join(".claude/settings.json.bak.2");
+    assert_eq!(text(&between), made);
     exits(&home.run(&["init", "claude", "--uninstall"]), 0);
+    // What held nothing but what was added goes with it.
+    assert!(!between.exists());
     assert_eq!(text(&path), "{\"model\": \"opus\"}");
     assert_eq!(text(&theirs), "of another tool");
     assert!(!ours.exists());
@@ -125,6 +128,7 @@ fn where_one_file_cannot_be_changed_none_is() {
         fails(&output, 3, "INTERNAL", "it has 100 backups; remove some");
         let left = fs::read_to_string(home.path().join(".claude/settings.json")).ok();
         assert_eq!(left.as_deref(), settings);
+        assert!(!home.path().join(".claude/settings.json.bak").exists());
         assert_eq!(text(&servers), "{\"b\": 2}");
     }
 }

@@ -87,6 +87,8 @@ enum Does {
     Append(&'static str),
     /// Appends a message with a key, the same for the same text.
     Keyed(&'static str),
+    /// Appends a message of this text with a key that others have too.
+    Shared(&'static str),
     Create,
     Remove,
 }
@@ -98,6 +100,7 @@ impl Does {
             match self {
                 Self::Append(text) => send(&journal, &[text], None).await.is_ok(),
                 Self::Keyed(text) => send(&journal, &[text], Some(text)).await.is_ok(),
+                Self::Shared(text) => send(&journal, &[text], Some("key")).await.is_ok(),
                 Self::Create => {
                     matches!(journal.create(&session(), &record()).await, Ok(Created::New))
                 }
@@ -187,6 +190,23 @@ fn a_message_that_is_sent_twice_at_once_is_there_once() {
         at_once(fresh, &[Does::Append("first")], &does, |acknowledged, seen| {
             assert_eq!(acknowledged, [true, true]);
             assert_eq!(seen.unwrap(), ["first", "a"]);
+        });
+    }
+}
+
+#[test]
+fn of_different_messages_with_one_key_what_is_acknowledged_is_there() {
+    for does in [&["a", "b"][..], &["a", "b", "a"], &["a", "b", "b", "a"]] {
+        let requests: Vec<_> = does.iter().map(|text| Does::Shared(text)).collect();
+        at_once(Shared::default, &[Does::Append("first")], &requests, |acknowledged, seen| {
+            let mut texts: Vec<_> = does
+                .iter()
+                .zip(acknowledged)
+                .filter(|(_, done)| **done)
+                .map(|(text, _)| *text)
+                .collect();
+            texts.dedup();
+            assert_eq!(seen.unwrap(), [&["first"][..], &texts].concat());
         });
     }
 }
