@@ -161,13 +161,50 @@ impl Proxy {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, Cursor};
+    use std::pin::Pin;
     use std::sync::Arc;
+    use std::task::Poll;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use toolstub_store::MemoryBackend;
     use toolstub_store::fault::{Fault, FaultyBackend};
 
     use super::*;
+
+    /// A stream that fails.
+    struct Broken;
+
+    impl tokio::io::AsyncRead for Broken {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            _: &mut tokio::io::ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
+        }
+    }
+
+    #[tokio::test]
+    async fn server_whose_stream_fails_has_said_what_it_said() {
+        let store = ResultStore::new(Arc::new(MemoryBackend::new()));
+        let (session, config) = (SessionId::new("p").unwrap(), Config::default());
+        let proxy = Proxy::new(store, session, config, ProxyOptions::default());
+        let asked = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#;
+        let from = proxy.client_says(asked);
+        assert_eq!(from.asked.len(), 1);
+        let text = "a line\\n".repeat(10_000);
+        let answer = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        );
+        let stdout = Cursor::new(format!("{answer}\n")).chain(Broken);
+        let (client, mut heard) = tokio::io::duplex(1 << 20);
+        let streams = ((tokio::io::empty(), client), (stdout, tokio::io::sink()));
+        proxy.run_streams(streams.0, streams.1).await.unwrap();
+        let mut text = String::new();
+        heard.read_to_string(&mut text).await.unwrap();
+        assert!(text.contains("[tool result externalized: "), "{text}");
+    }
 
     #[tokio::test]
     async fn store_that_does_not_answer_takes_no_result_away() {

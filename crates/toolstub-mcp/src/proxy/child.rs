@@ -128,12 +128,18 @@ impl Proxy {
         stop_said.notify_one();
         let rest = async {
             finish(&proxy, &mut heard, &stop_heard, &client).await;
-            if answers.is_none() {
-                let said = within(REST, || client.is_writing(), said).await;
-                answers = said.and_then(Result::ok);
-            }
-            if let Some(answers) = answers {
-                within(REST, || client.is_writing(), answers.finish()).await;
+            let answered = async {
+                if answers.is_none() {
+                    answers = said.await.ok();
+                }
+                if let Some(answers) = answers {
+                    answers.finish().await;
+                }
+            };
+            let mut answered = pin!(answered);
+            if within(REST, || client.is_writing(), &mut answered).await.is_none() {
+                proxy.hurry();
+                within(GRACE, || client.is_writing(), answered).await;
             }
             if let Exit::Upstream(code) = exit {
                 let reason = format!("the MCP server ended with code {code} before it answered");

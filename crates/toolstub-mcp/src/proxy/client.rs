@@ -84,8 +84,11 @@ impl Proxy {
 
     /// The answer to what is answered here.
     pub(super) async fn answer(&self, local: &Local) -> String {
-        let answer = self.tools.call(local.tool, &local.arguments);
-        let Ok(answer) = timeout(self.patience, answer).await else {
+        let answer = tokio::select! {
+            answer = timeout(self.patience, self.tools.call(local.tool, &local.arguments)) => answer.ok(),
+            () = self.hurried() => None,
+        };
+        let Some(answer) = answer else {
             return error(&local.raw_id, "the store does not answer in time; try again later");
         };
         let mut result = answer.to_result();

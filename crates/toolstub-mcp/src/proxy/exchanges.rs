@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
@@ -22,6 +22,8 @@ use super::{Proxy, headers};
 
 /// How many requests may be on their way at once.
 const MAX_EXCHANGES: usize = 1000;
+/// How much of what the client says may wait for the server, in bytes.
+const ROOM: usize = 64 << 20;
 /// How long answers are waited for once the client has said all.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long they are waited for once the store is waited for no longer.
@@ -39,6 +41,8 @@ pub(super) struct Letter {
     pub(super) is_initialize: bool,
     /// What it tells, if it is a notification.
     tells: Option<String>,
+    /// Given up once it is sent.
+    pub(super) room: Option<OwnedSemaphorePermit>,
 }
 
 /// Something that is done in time, or given up.
@@ -66,6 +70,7 @@ pub(super) struct Exchanges<W> {
     client: Sink<W>,
     tasks: JoinSet<()>,
     answers: Answers,
+    room: Arc<Semaphore>,
     /// The client's word that it has begun has arrived.
     begun: Done,
     /// What the client told last has arrived.
@@ -83,6 +88,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             client,
             tasks: JoinSet::new(),
             answers: Answers::default(),
+            room: Arc::new(Semaphore::new(ROOM)),
             begun: Done::default(),
             told: Done::default(),
             droppable: BTreeMap::new(),
@@ -124,10 +130,12 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         };
         let letter = self.letter(body, from.asked.clone());
         self.answers.give(&self.proxy, from, &self.client).await;
-        let Some(letter) = letter else { return };
+        let Some(mut letter) = letter else { return };
         while self.tasks.len() >= MAX_EXCHANGES {
             self.tasks.join_next().await;
         }
+        let units = u32::try_from(letter.body.len().min(ROOM)).unwrap_or(0);
+        letter.room = Arc::clone(&self.room).acquire_many_owned(units).await.ok();
         self.send(letter);
     }
 

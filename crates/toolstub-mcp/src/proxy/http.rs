@@ -197,7 +197,7 @@ impl Remote {
         letter: Letter,
         client: &Sink<W>,
     ) {
-        let Letter { body, headers, requests, is_initialize, .. } = letter;
+        let Letter { body, headers, requests, is_initialize, room, .. } = letter;
         let sent = self
             .request(Method::POST)
             .header(CONTENT_TYPE, JSON)
@@ -206,6 +206,7 @@ impl Remote {
             .body(body)
             .send()
             .await;
+        drop(room);
         let failure = match sent {
             Ok(response) => {
                 if is_initialize && let Some(session) = response.headers().get(SESSION) {

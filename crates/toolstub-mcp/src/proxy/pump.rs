@@ -182,7 +182,7 @@ pub(super) async fn to_upstream<U: AsyncWrite + Unpin>(mut queue: Queue, upstrea
 }
 
 /// Moves what a server says in lines to the client, until the server has said all or is not to be
-/// listened to any more.
+/// listened to any more. It is an error where the client does not listen.
 ///
 /// What is being stored holds nothing else up; how much that is at once is bounded.
 pub(super) async fn to_client<R, W>(
@@ -200,7 +200,11 @@ where
     let mut parts = None;
     loop {
         let piece = tokio::select! {
-            piece = frames.next() => piece?,
+            piece = frames.next() => piece.unwrap_or_else(|error| {
+                // A stream that fails has ended; what is being stored is passed on.
+                tracing::warn!(%error, "cannot read what the MCP server says");
+                None
+            }),
             () = hang_up.notified() => None,
         };
         let Some(piece) = piece else { break };

@@ -3,9 +3,11 @@
 //! Where anything fails, the result stays as it is: a server that works must not stop working because
 //! a store does not.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt as _;
 use tokio::time::timeout;
 use toolstub_session::splice::{Object, Patches, items};
 use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn, is_retrieval};
@@ -32,12 +34,17 @@ impl Proxy {
     /// A store that does not answer is one that failed: the client waits for its result.
     pub(super) async fn shrink(&self, result: &str, tool: &str) -> Option<String> {
         let more = Duration::from_secs((result.len() / A_SECOND) as u64);
+        let shrinking = AssertUnwindSafe(self.shrink_it(result, tool)).catch_unwind();
         let shrunk = tokio::select! {
-            shrunk = timeout(self.patience + more, self.shrink_it(result, tool)) => shrunk.ok(),
+            shrunk = timeout(self.patience + more, shrinking) => shrunk.ok(),
             () = self.hurried() => None,
         };
-        shrunk.unwrap_or_else(|| {
+        let Some(shrunk) = shrunk else {
             tracing::warn!(tool, "the store does not answer; a result stays as it is");
+            return None;
+        };
+        shrunk.unwrap_or_else(|_| {
+            tracing::warn!(tool, "a fault of ours; a result stays as it is");
             None
         })
     }
