@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use tokio::runtime::{Builder, Runtime};
 use toolstub_core::{EventId, Ref, SessionId, ToolResultId};
-use toolstub_store::{MemoryBackend, ResultStore, SessionStore};
+use toolstub_store::{Backend, MemoryBackend, ResultStore, SessionStore};
 use toolstub_store_object::{OpenError, OpenOptions, Variables, open};
 
 use crate::args::Target;
@@ -57,7 +57,16 @@ impl Context {
 
     /// Opens the store; a local folder is made if it is not there.
     pub(crate) fn open(&self) -> Result<ResultStore, Failure> {
-        Ok(ResultStore::new(open(&self.location()?, &self.options(true))?))
+        Ok(ResultStore::new(self.opening()?()?))
+    }
+
+    /// What opens the store.
+    pub(crate) fn opening(
+        &self,
+    ) -> Result<impl Fn() -> Result<Arc<dyn Backend>, OpenError> + Send + Sync + use<>, Failure>
+    {
+        let (location, options) = (self.location()?, self.options(true));
+        Ok(move || open(&location, &options))
     }
 
     /// Opens the store for a command that ends and leaves a ref behind.
@@ -193,7 +202,6 @@ fn block_until<T>(
 #[cfg(test)]
 mod tests {
     use std::future::{pending, ready};
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;

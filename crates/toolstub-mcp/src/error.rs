@@ -20,7 +20,7 @@ pub enum McpError {
     /// The upstream server cannot be reached over HTTP as it was given.
     #[error("cannot use the MCP server at {url}: {reason}")]
     Upstream {
-        /// Where it is.
+        /// Where it is, without what may be a secret in it.
         url: String,
         /// What is wrong.
         reason: String,

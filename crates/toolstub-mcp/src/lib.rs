@@ -43,7 +43,6 @@ mod server;
 mod tools;
 
 pub use error::McpError;
-pub use proxy::splice;
 pub use proxy::{Exit, Inject, Proxy, ProxyOptions, Structured, UpstreamCommand, UpstreamUrl};
 pub use server::{
     HttpService, ToolServer, http_service, serve, standard_streams, standard_streams_left,

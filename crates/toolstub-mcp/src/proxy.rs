@@ -8,13 +8,13 @@
 mod asked;
 mod child;
 mod client;
+mod exchanges;
 mod frames;
 mod headers;
 mod http;
 mod message;
 mod pump;
 mod shrink;
-pub mod splice;
 mod sse;
 mod structured;
 mod upstream;
@@ -23,11 +23,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::watch;
 use toolstub_core::SessionId;
 use toolstub_session::{Config, FailureMode, Session};
 use toolstub_store::ResultStore;
 
 use self::asked::Asked;
+use crate::tools::Whose;
 use crate::{Tool, Tools};
 
 pub use self::child::{Exit, UpstreamCommand};
@@ -36,7 +38,7 @@ pub use self::http::UpstreamUrl;
 /// When the three retrieval tools are offered beside those of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Inject {
-    /// Unless the server has tools of these names itself.
+    /// Those that the server has not itself.
     #[default]
     Auto,
     /// Whatever the server has: its tools of these names are hidden.
@@ -72,11 +74,13 @@ pub struct Proxy {
     session: Session,
     tools: Tools,
     options: ProxyOptions,
-    /// The retrieval tools as items of a list.
-    definitions: String,
+    /// The retrieval tools, each as an item of a list.
+    definitions: Vec<(Tool, String)>,
     asked: Mutex<Asked>,
     /// How long the store has for a result, and for an answer.
     patience: Duration,
+    /// Whether the end is near: what is being stored passes as it is.
+    hurries: watch::Sender<bool>,
 }
 
 /// How long a store has that is slow; one that takes longer has failed.
@@ -102,14 +106,16 @@ impl Proxy {
             ..config
         };
         let tools = Tools::new(store.clone(), session.clone(), &config);
-        let definitions: Vec<_> = tools.definitions().iter().map(Value::to_string).collect();
+        let definitions = tools.definitions().into_iter().map(|definition| definition.to_string());
+        let definitions = Tool::ALL.into_iter().zip(definitions).collect();
         Self {
             session: Session::new(store, session, config),
             tools,
             options,
-            definitions: definitions.join(","),
+            definitions,
             asked: Mutex::default(),
             patience: STORING,
+            hurries: watch::Sender::default(),
         }
     }
 
@@ -117,26 +123,88 @@ impl Proxy {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tool of ours that a name stands for, unless it is the server's.
-    fn own(&self, name: &str, asked: &Asked) -> Option<Tool> {
+    /// Waits for the store no longer.
+    fn hurry(&self) {
+        self.hurries.send_replace(true);
+    }
+
+    /// Ends once the store is not to be waited for.
+    async fn hurried(&self) {
+        // There is a sender for as long as there is a proxy.
+        let _ = self.hurries.subscribe().wait_for(|hurries| *hurries).await;
+    }
+
+    /// The tool of ours that a call is for; none where the server is to answer it.
+    ///
+    /// A stub can be read back whoever has the tool that it names, so a ref goes where it belongs. What
+    /// names no result is for whoever showed the tool.
+    fn own(&self, name: &str, arguments: &Value, asked: &Asked) -> Option<Tool> {
+        let tool = self.tools.find(name)?;
         let is_ours = match self.options.inject {
-            Inject::Auto => !asked.upstream_has_them,
+            Inject::Auto => match self.tools.whose(arguments) {
+                Whose::Ours => true,
+                Whose::Foreign => asked.theirs.are_known && !asked.theirs.has(tool),
+                Whose::Nobody => !asked.theirs.shows(tool),
+            },
             Inject::Always => true,
             Inject::Never => false,
         };
-        is_ours.then(|| self.tools.find(name)).flatten()
+        is_ours.then_some(tool)
+    }
+
+    /// Our tools that are to be in a list, as its items.
+    fn definitions(&self, is_in: impl Fn(Tool) -> bool) -> String {
+        let own = self.definitions.iter().filter(|(tool, _)| is_in(*tool));
+        own.map(|(_, definition)| definition.as_str()).collect::<Vec<_>>().join(",")
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, Cursor};
+    use std::pin::Pin;
     use std::sync::Arc;
+    use std::task::Poll;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use toolstub_store::MemoryBackend;
     use toolstub_store::fault::{Fault, FaultyBackend};
 
     use super::*;
+
+    /// A stream that fails.
+    struct Broken;
+
+    impl tokio::io::AsyncRead for Broken {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            _: &mut tokio::io::ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
+        }
+    }
+
+    #[tokio::test]
+    async fn server_whose_stream_fails_has_said_what_it_said() {
+        let store = ResultStore::new(Arc::new(MemoryBackend::new()));
+        let (session, config) = (SessionId::new("p").unwrap(), Config::default());
+        let proxy = Proxy::new(store, session, config, ProxyOptions::default());
+        let asked = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#;
+        let from = proxy.client_says(asked);
+        assert_eq!(from.asked.len(), 1);
+        let text = "a line\\n".repeat(10_000);
+        let answer = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        );
+        let stdout = Cursor::new(format!("{answer}\n")).chain(Broken);
+        let (client, mut heard) = tokio::io::duplex(1 << 20);
+        let streams = ((tokio::io::empty(), client), (stdout, tokio::io::sink()));
+        proxy.run_streams(streams.0, streams.1).await.unwrap();
+        let mut text = String::new();
+        heard.read_to_string(&mut text).await.unwrap();
+        assert!(text.contains("[tool result externalized: "), "{text}");
+    }
 
     #[tokio::test]
     async fn store_that_does_not_answer_takes_no_result_away() {

@@ -10,6 +10,7 @@ mod list;
 mod read;
 mod search;
 mod stub;
+mod whose;
 
 use serde_json::{Map, Value, json};
 use toolstub_core::{Ref, RefForm, SessionId};
@@ -17,6 +18,7 @@ use toolstub_session::{Config, parse_ref};
 use toolstub_store::{ResultStore, SessionStore, StoreError};
 
 use self::arguments::Arguments;
+pub(crate) use self::whose::Whose;
 
 /// The retrieval tools over a store.
 ///

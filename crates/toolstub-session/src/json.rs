@@ -1,16 +1,11 @@
-//! JSON as it stands in a text: found without a tree, changed without touching the rest.
-//!
-//! Messages come from hosts that may write numbers, escapes and white space their own way, and
-//! fields that nobody here knows. So values are found where they stand, and a change replaces
-//! their text and nothing else.
+//! Messages as JSON, in a text or as a value: where something stands in them, and changes that do for both.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
-use std::ops::Range;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::splice::{self, Fields, Patches, span};
 
 /// A step from a value to one inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +37,7 @@ impl<'a> Node<'a> {
     /// Where a name stands twice, both are there, and [`Object::get`] takes the last.
     pub(crate) fn object(&self) -> Object<'a> {
         let fields = if self.raw().starts_with('{') {
-            serde_json::from_str::<Fields<'a>>(self.raw()).map(|fields| fields.0)
+            serde_json::from_str::<Fields<&'a RawValue>>(self.raw()).map(|fields| fields.0)
         } else {
             Ok(Vec::new())
         };
@@ -72,12 +67,6 @@ impl<'a> Node<'a> {
     /// The string that the value is.
     pub(crate) fn text(&self) -> Option<String> {
         self.raw().starts_with('"').then(|| serde_json::from_str(self.raw()).ok()).flatten()
-    }
-
-    /// Where the value stands in `text`, of which it is a part.
-    fn span(&self, text: &str) -> Range<usize> {
-        let start = self.raw().as_ptr() as usize - text.as_ptr() as usize;
-        start..start + self.raw().len()
     }
 }
 
@@ -114,74 +103,24 @@ pub(crate) struct Edit<'a> {
 pub(crate) fn edit_text(text: &str, edits: &[Edit<'_>]) -> String {
     let mut objects: BTreeMap<usize, Vec<&Edit<'_>>> = BTreeMap::new();
     for edit in edits {
-        objects.entry(edit.object.span(text).start).or_default().push(edit);
+        let start = span(text, edit.object.raw()).start;
+        objects.entry(start).or_default().push(edit);
     }
-    let mut patches = Vec::new();
+    let mut patches = Patches::new(text);
     for edits in objects.values() {
-        patch_object(text, edits, &mut patches);
-    }
-    patches.sort_by_key(|(range, _)| range.start);
-    let mut edited = String::with_capacity(text.len());
-    let mut at = 0;
-    for (range, replacement) in patches {
-        edited.push_str(&text[at..range.start]);
-        edited.push_str(&replacement);
-        at = range.end;
-    }
-    edited.push_str(&text[at..]);
-    edited
-}
-
-/// A field, where it stands: its name begins at `start`, its value ends at `end`.
-struct Place {
-    start: usize,
-    end: usize,
-    removed: bool,
-}
-
-/// Notes what the changes of one object are in its text.
-fn patch_object(text: &str, edits: &[&Edit<'_>], patches: &mut Vec<(Range<usize>, String)>) {
-    let Some(Edit { object, .. }) = edits.first() else { return };
-    let fields = object.object().fields;
-    let begin = object.span(text).start + 1;
-    let mut places: Vec<Place> = Vec::with_capacity(fields.len());
-    for (name, value) in &fields {
-        let span = value.span(text);
-        // Between one value and the next stand white space, a comma, the name and a colon.
-        let from = places.last().map_or(begin, |place| place.end);
-        let start = from + text[from..span.start].find('"').unwrap_or(0);
-        let removed = edits.iter().any(|edit| edit.value.is_none() && edit.name == *name);
-        places.push(Place { start, end: span.end, removed });
-    }
-    let mut added = String::new();
-    let empty = places.iter().all(|place| place.removed);
-    for edit in edits {
-        let Some(value) = &edit.value else { continue };
-        if let Some((_, old)) = fields.iter().rev().find(|(name, _)| *name == edit.name) {
-            patches.push((old.span(text), value.to_string()));
-            continue;
-        }
-        let comma = if empty && added.is_empty() { "" } else { "," };
-        let _ = write!(added, "{comma}{}:{value}", Value::from(edit.name.as_str()));
-    }
-    // A comma goes with the field behind it; with the fields in front of the first that stays, it
-    // is the one behind them.
-    let first = places.iter().position(|place| !place.removed);
-    let front = match first {
-        Some(0) => None,
-        Some(first) => Some(places[0].start..places[first].start),
-        None => places.first().zip(places.last()).map(|(first, last)| first.start..last.end),
-    };
-    patches.extend(front.map(|range| (range, String::new())));
-    for pair in places.windows(2).skip(first.unwrap_or(places.len())) {
-        if pair[1].removed {
-            patches.push((pair[0].end..pair[1].end, String::new()));
+        let object = edits.first().and_then(|edit| splice::Object::parse(edit.object.raw()));
+        let change = |edit: &&Edit<'_>| {
+            let with = edit.value.as_ref().map(Value::to_string);
+            (edit.name.clone(), with)
+        };
+        let changes: Vec<_> = edits.iter().map(change).collect();
+        let changes: Vec<_> =
+            changes.iter().map(|(name, with)| (name.as_str(), with.clone())).collect();
+        if let Some(object) = object {
+            patches.edit(&object, &changes);
         }
     }
-    if !added.is_empty() {
-        let end = places.last().map_or(begin, |place| place.end);
-        patches.push((end..end, added));
-    }
+    patches.apply().unwrap_or_else(|| text.to_owned())
 }
 
 /// The value with the changes made.
@@ -199,30 +138,6 @@ pub(crate) fn edit_value(value: &mut Value, edits: &[Edit<'_>]) {
             Some(new) => drop(object.insert(edit.name.clone(), new.clone())),
             None => drop(object.shift_remove(&edit.name)),
         }
-    }
-}
-
-struct Fields<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Reader)
     }
 }
 
@@ -257,20 +172,6 @@ mod tests {
         let other = text.replace("890 }", r#"890,"d":[1] }"#);
         edits(text, &[("d", Some(json!([1])))], &other);
         edits("{ }", &[("a", Some(json!(1))), ("b", Some(json!(2)))], r#"{"a":1,"b":2 }"#);
-    }
-
-    #[test]
-    fn field_goes_with_its_comma() {
-        let text = r#"{"a":1, "b":2, "c":3}"#;
-        edits(text, &[("a", None)], r#"{"b":2, "c":3}"#);
-        edits(text, &[("b", None)], r#"{"a":1, "c":3}"#);
-        edits(text, &[("c", None)], r#"{"a":1, "b":2}"#);
-        edits(text, &[("a", None), ("b", None)], r#"{"c":3}"#);
-        edits(text, &[("b", None), ("c", None)], r#"{"a":1}"#);
-        edits(text, &[("a", None), ("b", None), ("c", None)], "{}");
-        edits(text, &[("a", None), ("b", None), ("c", None), ("d", Some(json!(4)))], r#"{"d":4}"#);
-        edits(text, &[("c", None), ("d", Some(json!(4)))], r#"{"a":1, "b":2,"d":4}"#);
-        edits(text, &[("b", Some(json!(9))), ("c", None), ("x", None)], r#"{"a":1, "b":9}"#);
     }
 
     proptest! {

@@ -1,15 +1,14 @@
 //! Tool parts, as `OpenViking` writes them.
 
-use std::fmt;
-
 use bytes::Bytes;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use toolstub_core::RefForm;
 use toolstub_render::{ReadBack, Stub};
 
+use crate::splice::Fields;
 use crate::turn::{Call, Externalized, Outcome, Replacement, Standing, ToolResult};
 
 /// The names of a part's fields.
@@ -241,23 +240,7 @@ impl Serialize for ToolPart {
 
 impl<'de> Deserialize<'de> for ToolPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = ToolPart;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a tool part")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(ToolPart { fields })
-            }
-        }
-        deserializer.deserialize_map(Reader)
+        Fields::deserialize(deserializer).map(|Fields(fields)| Self { fields })
     }
 }
 

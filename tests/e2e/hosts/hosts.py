@@ -135,7 +135,9 @@ class Gemini(Host):
         }
         return {
             ".gemini/settings.json":
+                # Looking for loops, it would ask the model things that a script has no answer to.
                 '{\n  // Signed in by a key.\n  "security": { "auth": { "selectedType": "gemini-api-key" } },\n'
+                '  "model": { "disableLoopDetection": true },\n'
                 f'  "mcpServers": {json.dumps(servers)}\n}}\n',
         }
 

@@ -1,6 +1,7 @@
 """Text that is the same each time, of characters of one, two and four bytes."""
 
 import sys
+import time
 
 
 def lines(name, count):
@@ -10,3 +11,6 @@ def lines(name, count):
 if __name__ == "__main__":
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     sys.stdout.write(lines(sys.argv[1], int(sys.argv[2])))
+    sys.stdout.flush()
+    # Of a command that ends at once, opencode now and then loses the end of what it put out, whoever listens.
+    time.sleep(1)

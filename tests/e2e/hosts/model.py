@@ -44,7 +44,7 @@ class Model:
         """What the next run of a host follows. What a resumed conversation holds already is not answered again."""
         self.script = script
         self.before = None
-        self.earlier = []
+        self.earlier, self.entered = [], []
         self.is_done = False
         self.fault = None
 
@@ -56,7 +56,9 @@ class Model:
                 return [], 0
             if self.before is None:
                 self.before, self.earlier = len(results), results
-            steps, answers = self.script(), results[self.before :]
+            # What entered counts, whatever the host makes of it when the conversation grows.
+            self.entered += results[len(self.entered) :]
+            steps, answers = self.script(), self.entered[self.before :]
             try:
                 calls = next(steps)
                 while answers:
@@ -161,7 +163,7 @@ class Exchange(BaseHTTPRequestHandler):
         """`/v1/responses`. A tool in a namespace is called `namespace/name` in scripts."""
         results, tools = [], set()
         for tool in request.get("tools", []):
-            tools.add(tool.get("name"))
+            tools.add(tool.get("name", tool["type"]))
             tools.update(f"{tool['name']}/{inner['name']}" for inner in tool.get("tools") or [])
         for item in request.get("input", []):
             if item.get("type") in ("function_call_output", "custom_tool_call_output"):

@@ -1,5 +1,6 @@
 """What enters the context of real hosts, and what their models read back."""
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -29,7 +30,7 @@ failed = []
 
 
 def check(what, holds, seen=""):
-    print(f"{'ok ' if holds else 'BAD'} {what}{'' if holds else ': ' + str(seen)[:600]!r}", flush=True)
+    print(f"ok  {what}" if holds else f"BAD {what}: {str(seen)[:600]!r}", flush=True)
     if not holds:
         failed.append(what)
 
@@ -55,11 +56,11 @@ def toolstub(host, *words):
     return done.stdout
 
 
-def play(host, model, script, resumed=False):
+def play(host, model, script, is_resumed=False):
     """Runs the host until it ends; its model does what the script says."""
     model.play(script)
     process = subprocess.Popen(
-        host.command(resumed), env=environment(host), cwd=REPOSITORY, stdin=subprocess.DEVNULL,
+        host.command(is_resumed), env=environment(host), cwd=REPOSITORY, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
     )
     try:
@@ -127,10 +128,10 @@ def working(host, seen, elsewhere):
         seen.direct, seen.large = yield [host.tool("direct", "lines", name="served", count=MIDDLE), host.shell("large", LARGE)]
         seen.read = {}
         for name, server, query in (
-            ("middle", "toolstub", f'middle {MIDDLE // 2}: é 🦀'),
-            ("lines", "lines", f'proxied {MIDDLE // 2}: é 🦀'),
-            ("direct", "toolstub", f'served {MIDDLE // 2}: é 🦀'),
-            ("large", "toolstub", f'large {LARGE - 2}: é 🦀'),
+            ("middle", "toolstub", f"middle {MIDDLE // 2}: é 🦀"),
+            ("lines", "lines", f"proxied {MIDDLE // 2}: é 🦀"),
+            ("direct", "toolstub", f"served {MIDDLE // 2}: é 🦀"),
+            ("large", "toolstub", f"large {LARGE - 99}: é 🦀"),
         ):
             seen.read[name] = yield from reading(host, server, ref_of(host, getattr(seen, name)), query)
             seen.read[name].query = query
@@ -180,24 +181,7 @@ def work(host, model, elsewhere):
     toolstub(host, "init", *host.init)
     check(f"{name}: init writes the same again", contents(host) == configured)
 
-    # A file in the place of the store.
-    aside = STORE.with_name("aside")
-    STORE.rename(aside)
-    STORE.write_text("not a store")
-    broken = SimpleNamespace()
-    play(host, model, plain(host, broken, "direct", "lines"))
-    for part in ("small", "middle"):
-        same(f"{name}: with a broken store the {part} output is what it was",
-             host.of_command(getattr(broken, part).text), host.of_command(getattr(without, part).text))
-    for part in ("direct", "lines"):
-        same(f"{name}: with a broken store the result of the server `{part}` is what it was",
-             host.of_server(getattr(broken, part).text), host.of_server(without.direct.text))
-    check(f"{name}: with a broken store nothing is marked as an error",
-          not any(part.failed for part in (broken.small, broken.middle, broken.direct, broken.lines)))
-    same(f"{name}: what stands in the store's place stays", STORE.read_text(), "not a store")
-    STORE.unlink()
-    aside.rename(STORE)
-
+    without_store(host, model, without)
     for path in GIVEN.iterdir():
         path.unlink()
     seen = SimpleNamespace()
@@ -211,7 +195,7 @@ def work(host, model, elsewhere):
     ):
         result, read = getattr(seen, part), seen.read[part]
         what = f"{name}: {HEADINGS[part]}"
-        is_stub(host, what, result, f'{read.query} "')
+        is_stub(host, what, result, read.query)
         incomplete = "original incomplete" in result.text
         if part == "large" and host.cuts:
             check(f"{what}: the stub says that the original is incomplete", incomplete, result.raw)
@@ -224,19 +208,61 @@ def work(host, model, elsewhere):
         same(f"{what}: the digest is that of what was read", digest[1], hashlib.sha256(read.text.encode()).hexdigest()[: len(digest[1])])
     same(f"{name}: what was stored elsewhere reads back exactly", seen.elsewhere.text, elsewhere[1])
 
-    ref, resumed = ref_of(host, seen.middle), SimpleNamespace()
-
-    def later():
-        resumed.read = yield from reading(host, "toolstub", ref, seen.read["middle"].query)
-
-    play(host, model, later, resumed=True)
-    stub = seen.middle.text
-    check(f"{name}: a resumed conversation holds the stub", any(result.text == stub for result in model.earlier), model.earlier)
-    same(f"{name}: and reads the original", resumed.read.text, seen.read["middle"].text)
+    resumed(host, model)
     if host.cuts:
         cut(host, model)
     uninstalled(host, before)
-    return ref, seen.read["middle"].text
+    return ref_of(host, seen.middle), seen.read["middle"].text
+
+
+def without_store(host, model, without):
+    """A file stands in the place of the store."""
+    aside, broken = STORE.with_name("aside"), SimpleNamespace()
+    STORE.rename(aside)
+    STORE.write_text("not a store")
+    try:
+        play(host, model, plain(host, broken, "direct"))
+        for part in ("small", "middle"):
+            seen, expected = getattr(broken, part), getattr(without, part)
+            same(f"{host.name}: with a broken store the {part} output is what it was", host.of_command(seen.text), host.of_command(expected.text))
+        same(f"{host.name}: and what a server returns", host.of_server(broken.direct.text), host.of_server(without.direct.text))
+        check(f"{host.name}: and nothing is marked as an error", not any(part.failed for part in vars(broken).values()), broken)
+        with reported(f"{host.name}: with a broken store the proxy lets through what its server returns"):
+            play(host, model, plain(host, broken, "lines"))
+            same(f"{host.name}: with a broken store the proxy changes nothing", host.of_server(broken.lines.text), host.of_server(without.direct.text))
+        same(f"{host.name}: what stands in the store's place stays", STORE.read_text(), "not a store")
+    finally:
+        STORE.unlink()
+        aside.rename(STORE)
+
+
+@contextlib.contextmanager
+def reported(what):
+    """What is done in it ends without a fault; else that is a fact that does not hold."""
+    try:
+        yield
+    except Exception as fault:
+        traceback.print_exc(file=sys.stdout)
+        check(what, False, fault)
+    else:
+        check(what, True)
+
+
+def resumed(host, model):
+    """A conversation that ended, and is taken up by another process."""
+    first, then = SimpleNamespace(), SimpleNamespace()
+
+    def begin():
+        first.middle, = yield [host.shell("resumed", MIDDLE)]
+
+    def go_on():
+        then.read = yield from reading(host, "toolstub", ref_of(host, first.middle), f"resumed {MIDDLE // 2}: ")
+
+    play(host, model, begin)
+    play(host, model, go_on, is_resumed=True)
+    earlier = [result.text for result in model.earlier]
+    check(f"{host.name}: a resumed conversation holds the stub", first.middle.text in earlier, earlier)
+    same(f"{host.name}: and reads the original", host.of_command(then.read.text), host.before + lines("resumed", MIDDLE) + host.behind)
 
 
 def cut(host, model):
@@ -306,13 +332,10 @@ def main(words):
         if host.name not in names:
             continue
         print(f"\n== {host.name}", flush=True)
-        try:
+        with reported(f"{host.name}: ran to its end"):
             version = subprocess.run([host.program, "--version"], env=environment(host), capture_output=True, text=True, timeout=SECONDS)
             print(f"    {version.stdout.strip()}", flush=True)
             elsewhere = work(host, model, elsewhere)
-        except Exception as fault:
-            traceback.print_exc(file=sys.stdout)
-            check(f"{host.name}: ran to its end", False, fault)
     print(f"\n{len(failed)} facts do not hold" if failed else "\nall facts hold")
     return 1 if failed else 0
 

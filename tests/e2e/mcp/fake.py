@@ -2,7 +2,8 @@
 
     fake.py LOG [stdio | http PORT] [toolless] [deaf]
 
-It keeps what it heard in LOG.in, a frame a line; over HTTP what it said too, in LOG.out. `-` keeps nothing.
+It keeps what it heard in LOG.in, a frame a line; over HTTP what it said too, in LOG.out, and the headers of
+each message. `-` keeps nothing.
 """
 
 import contextlib
@@ -65,7 +66,7 @@ def written(length, line=LINE):
     return '"' + line * whole + rest + '"'
 
 
-def mixed(length, **more):
+def mixed(long):
     """A long text among blocks that are none of the proxy's business."""
     before = '{"content":[{"type":"image","data":"' + "A" * 30000 + '","mimeType":"image/png"},' \
              '{"annotations":{"priority":0.10},"type":"text", "text":'
@@ -87,9 +88,9 @@ def result(method, params, is_modern):
     if method != "tools/call":
         return '{"x":1.10}' if method == "ping" else None
     tool, arguments = params["name"], params.get("arguments") or {}
-    long = written(arguments.get("length", 30000), arguments.get("line", LINE))
     if tool == "echo":
         return json.dumps({"content": [{"type": "text", "text": arguments["text"]}]})
+    long = written(arguments.get("length", 30000), arguments.get("line", LINE))
     if tool == "odd":
         return ODD
     if tool == "mixed":
@@ -210,8 +211,8 @@ class Http(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         keep("in", body)
-        keep("headers", json.dumps(dict(self.headers)).encode())
         message = json.loads(body)
+        keep("headers", json.dumps([message, dict(self.headers)]).encode())
         if isinstance(message, dict) and message.get("method") == "tools/call":
             self.stream()
             try:

@@ -72,7 +72,8 @@ def batch(wire, log):
 
     def answers():
         frames = [json.loads(frame) for frame in wire.heard]
-        return {each["id"]: each for frame in frames for each in (frame if isinstance(frame, list) else [frame])}
+        flat = (each for frame in frames for each in (frame if isinstance(frame, list) else [frame]))
+        return {each.get("id"): each for each in flat}
 
     wire.until(lambda _: {"a", "b", "c", "d"} <= answers().keys(), "the batch")
     found = {id: answers()[id]["result"] for id in "abcd"}

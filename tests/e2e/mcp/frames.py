@@ -68,8 +68,9 @@ def compare(wire, log, definitions, in_order=True):
              if not ("method" not in messages(frame)[0] and messages(frame)[0]["id"] in ours)]
     got, sent = (Path(f"{log}.{way}").read_bytes().splitlines(keepends=True) for way in ("in", "out"))
     if not in_order:
-        said, got, heard, sent = (sorted(frames, key=lambda frame: frame[:120]) for frames in (said, got, heard, sent))
         said, got = sorted(said), sorted(got)
+        # What is changed of a frame is not among the first.
+        heard, sent = (sorted(frames, key=lambda frame: frame[:120]) for frames in (heard, sent))
     same(got, said, "what the client said")
     same(len(heard), len(sent), f"frames of the server: {heard} {sent}")
     for through, original in zip(heard, sent):
@@ -168,6 +169,17 @@ NOTED = {json.loads(frame)["method"] for frame in NOTES}
 ASKED = {json.loads(frame)["method"] for frame in REQUESTS}
 
 
+def same_headers(message, headers, is_modern):
+    """What the headers say of a message over HTTP."""
+    headers = {name.lower(): value for name, value in headers.items()}
+    version, method = (headers.get(name) for name in ("mcp-protocol-version", "mcp-method"))
+    if is_modern:
+        same((version, method), ("2026-07-28", message["method"]), "headers")
+        same(headers.get("mcp-name"), message["params"].get("name"), "the header of a name")
+    elif message.get("method") != "initialize":
+        same((version, method, headers.get("mcp-session-id")), ("2025-11-25", None, "s1"), "headers")
+
+
 def over_http(is_modern):
     """The same frames, where the server is at a URL."""
     era = "later" if is_modern else "earlier"
@@ -181,6 +193,8 @@ def over_http(is_modern):
         seen = compare(wire, log, our_definitions(is_modern), in_order=False)
     assert seen.issuperset(NOTED if is_modern else NOTED | ASKED), seen
     assert b"by:itself" in b"".join(wire.heard) or is_modern
+    for line in Path(f"{log}.headers").read_text().splitlines():
+        same_headers(*json.loads(line), is_modern)
     if not is_modern:
         assert Path(f"{log}.ended").exists(), "the session was not ended"
     done(f"a server over HTTP of the {era} era: {len(wire.said)} and {len(wire.heard)} frames are the same bytes")
@@ -224,7 +238,7 @@ if __name__ == "__main__":
         call("no-such-tool"), ("no/such/method", {}), ("prompts/get", {"name": "simple-prompt"}),
         call("trigger-sampling-request", prompt="x"), call("trigger-elicitation-request"), call("get-roots-list"),
         ("resources/subscribe", {"uri": "demo://resource/dynamic/text/1"}), told("notifications/message"),
-        call("toggle-subscriber-updates"), told("notifications/resources/updated"),
+        call("toggle-subscriber-updates"), told("notifications/resources/updated"), call("toggle-subscriber-updates"),
         called_off, progress, task,
     ], ["sampling/createMessage", "elicitation/create", "roots/list", "notifications/message", "notifications/progress",
         "notifications/resources/updated", "notifications/cancelled", "tasks/get", "tasks/list", "tasks/result"])

@@ -1,13 +1,19 @@
 //! `toolstub proxy`: in front of an MCP server.
 
+mod late;
+
 use std::env;
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use toolstub_core::SessionId;
 use toolstub_mcp::{Exit, McpError, ProxyOptions, UpstreamCommand, UpstreamUrl};
+use toolstub_store::ResultStore;
+use toolstub_store_object::OpenError;
 
+use self::late::Late;
 use super::Outcome;
 use super::mcp::{config, log_to_stderr, with_streams};
 use super::put::now;
@@ -38,8 +44,8 @@ pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
             Structured::Shrink => toolstub_mcp::Structured::Shrink,
         },
     };
-    let proxy = toolstub_mcp::Proxy::new(context.open()?, session, config, options);
     let upstream = upstream(args.command, &args.headers)?;
+    let proxy = toolstub_mcp::Proxy::new(store(context)?, session, config, options);
     with_streams(async {
         let (input, output) = toolstub_mcp::standard_streams();
         // A client that is gone is noticed even where the server keeps what it said from being read.
@@ -62,6 +68,19 @@ pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
     })
 }
 
+/// The store; where it cannot be opened though it may be later, one that tries again: a server that
+/// works must not stop working because a store does not.
+fn store(context: &Context) -> Result<ResultStore, Failure> {
+    let open = context.opening()?;
+    match open() {
+        Ok(backend) => Ok(ResultStore::new(backend)),
+        Err(
+            error @ (OpenError::Folder { .. } | OpenError::Store { .. } | OpenError::S3 { .. }),
+        ) => Ok(ResultStore::new(Arc::new(Late::new(error, open)))),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The server that the proxy stands in front of.
 enum Upstream {
     Command(UpstreamCommand),
@@ -69,10 +88,11 @@ enum Upstream {
 }
 
 fn upstream(words: Vec<OsString>, headers: &[(String, String)]) -> Result<Upstream, Failure> {
-    let is_url = |word: &str| ["http://", "https://"].iter().any(|scheme| word.starts_with(scheme));
-    if let [only] = words.as_slice()
-        && let Some(url) = only.to_str().filter(|word| is_url(word))
-    {
+    let url = words.first().and_then(|word| word.to_str()).filter(|word| is_url(word));
+    if let Some(url) = url {
+        if words.len() > 1 {
+            return Err(Failure::input(anyhow!("a URL stands alone; put options before it")));
+        }
         let filled: Result<Vec<_>, Failure> = headers
             .iter()
             .map(|(name, value)| Ok((name.as_str(), fill(value, |name| env::var(name).ok())?)))
@@ -87,6 +107,12 @@ fn upstream(words: Vec<OsString>, headers: &[(String, String)]) -> Result<Upstre
     let mut words = words.into_iter();
     let program = words.next().ok_or_else(|| Failure::input(anyhow!("no command is given")))?;
     Ok(Upstream::Command(UpstreamCommand { program, arguments: words.collect() }))
+}
+
+fn is_url(word: &str) -> bool {
+    let scheme = word.split_once("://").map(|(scheme, _)| scheme);
+    scheme
+        .is_some_and(|scheme| ["http", "https"].iter().any(|url| scheme.eq_ignore_ascii_case(url)))
 }
 
 /// A text with variables in the place of their names, so that secrets need not stand on the command line.
@@ -124,6 +150,22 @@ fn fresh_session() -> Result<SessionId, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn url_is_told_from_a_command() {
+        let is_url = |words: &[&str]| {
+            let words = words.iter().map(Into::into).collect();
+            matches!(upstream(words, &[]).unwrap(), Upstream::Url(_))
+        };
+        for url in ["http://x/mcp", "HTTPS://x/mcp", "Http://user@x"] {
+            assert!(is_url(&[url]), "{url}");
+        }
+        for command in ["npx", "./http", "http:x", "ftp://x"] {
+            assert!(!is_url(&[command, "-y"]), "{command}");
+        }
+        let headed = vec![OsString::from("HTTP://x"), OsString::from("--header")];
+        assert!(upstream(headed, &[]).is_err());
+    }
 
     #[test]
     fn headers_are_filled_from_the_environment() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use toolstub_mcp::splice::Object;
+use toolstub_session::splice::Object;
 
 use super::schema::meets;
 use super::{Home, exits};

@@ -2,6 +2,8 @@
 
 mod hook;
 mod init;
+#[cfg(unix)]
+mod proxy;
 mod schema;
 mod shown;
 #[cfg(unix)]
@@ -39,11 +41,7 @@ impl Home {
     }
 
     fn run_with(&self, args: &[&str], input: &[u8]) -> Output {
-        let mut command = self.command(args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
-        child.wait_with_output().unwrap()
+        with_input(self.command(args), input)
     }
 
     /// Stores `input` and returns its ref.
@@ -54,6 +52,14 @@ impl Home {
         assert_eq!(answer["externalized"], true);
         answer["ref"].as_str().unwrap().to_owned()
     }
+}
+
+/// Runs a command with an input.
+fn with_input(mut command: Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
 }
 
 #[track_caller]

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::frames::{Frames, Sink};
 use super::{Proxy, STORING, pump};
@@ -66,8 +66,9 @@ impl Proxy {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let mut child = start(command)?;
-        let streams = child.stdin.take().zip(child.stdout.take());
+        let mut program = Program::start(command)?;
+        let group = program.group;
+        let streams = program.child.stdin.take().zip(program.child.stdout.take());
         let (stdin, stdout) = streams.ok_or_else(|| McpError::Stream {
             what: "talk to the MCP server",
             source: io::ErrorKind::BrokenPipe.into(),
@@ -98,20 +99,20 @@ impl Proxy {
             said = &mut said => {
                 answers = said.ok();
                 let leave = async {
-                    arrive(&mut arrives, &mut child, (&upstream, &client)).await;
-                    end(&mut child, &client).await;
+                    program.arrive(&mut arrives, (&upstream, &client)).await;
+                    program.end(&client).await;
                 };
                 tokio::select! {
                     () = leave => {}
-                    () = &mut stop => drop(end_now(&mut child).await),
+                    () = &mut stop => drop(program.end_now().await),
                 }
                 Exit::Client
             }
-            status = child.wait() => Exit::Upstream(code(status.ok())),
+            status = program.child.wait() => Exit::Upstream(code(status.ok())),
             heard = &mut heard => {
                 arrives.abort();
                 upstream.close().await;
-                let status = end(&mut child, &client).await;
+                let status = program.end(&client).await;
                 match heard {
                     // It is the client that does not listen any more.
                     Ok(Err(_)) => Exit::Client,
@@ -119,19 +120,26 @@ impl Proxy {
                 }
             }
             () = &mut stop => {
-                end_now(&mut child).await;
+                program.end_now().await;
                 Exit::Stopped
             }
         };
         arrives.abort();
         stop_said.notify_one();
         let rest = async {
-            finish(&mut heard, &stop_heard, &client).await;
-            if answers.is_none() {
-                answers = said.await.ok();
-            }
-            if let Some(answers) = answers {
-                within(REST, || client.is_writing(), answers.finish()).await;
+            finish(&proxy, &mut heard, &stop_heard, &client).await;
+            let answered = async {
+                if answers.is_none() {
+                    answers = said.await.ok();
+                }
+                if let Some(answers) = answers {
+                    answers.finish().await;
+                }
+            };
+            let mut answered = pin!(answered);
+            if within(REST, || client.is_writing(), &mut answered).await.is_none() {
+                proxy.hurry();
+                within(GRACE, || client.is_writing(), answered).await;
             }
             if let Exit::Upstream(code) = exit {
                 let reason = format!("the MCP server ended with code {code} before it answered");
@@ -139,13 +147,20 @@ impl Proxy {
             }
             client.close().await;
         };
-        if stop.is_terminated() {
-            // Whoever wants the end does not want to wait for a client.
-            let _ = timeout(HELD, rest).await;
-        } else {
-            tokio::select! {
-                () = rest => {}
-                () = stop => {}
+        let stopped = async {
+            if !stop.is_terminated() {
+                stop.await;
+            }
+            // Whoever wants the end does not want to wait for a client, nor for the store.
+            proxy.hurry();
+            sleep(HELD).await;
+        };
+        tokio::select! {
+            ((), ()) = async { tokio::join!(rest, group.end()) } => {}
+            () = stopped => {
+                if group.is_left() {
+                    group.signal(true);
+                }
             }
         }
         heard.abort();
@@ -199,21 +214,137 @@ impl Proxy {
     }
 }
 
-fn start(command: &UpstreamCommand) -> Result<Child, McpError> {
-    let mut builder = Command::new(&command.program);
-    builder
-        .args(&command.arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .kill_on_drop(true);
-    // A group of its own, so that what the program has started can be ended with it.
+/// A program that runs, and what it has started.
+struct Program {
+    child: Child,
+    /// All of them.
+    group: Group,
+}
+
+impl Program {
+    fn start(command: &UpstreamCommand) -> Result<Self, McpError> {
+        let mut builder = Command::new(&command.program);
+        builder
+            .args(&command.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true);
+        // A group of its own, so that what the program has started can be ended with it.
+        #[cfg(unix)]
+        builder.process_group(0);
+        let child = builder.spawn().map_err(|source| McpError::Start {
+            command: command.program.to_string_lossy().into_owned(),
+            source,
+        })?;
+        let group = Group::of(&child);
+        Ok(Self { child, group })
+    }
+
+    /// Lets what the client has said arrive, for as long as the program takes it, and ends its input.
+    async fn arrive<U: AsyncWrite + Unpin, W>(
+        &mut self,
+        arrives: &mut JoinHandle<()>,
+        (upstream, client): (&Sink<U>, &Sink<W>),
+    ) {
+        let mut taken = upstream.taken();
+        let is_held_up = || {
+            let before = std::mem::replace(&mut taken, upstream.taken());
+            before != taken || client.is_writing()
+        };
+        let work = async {
+            tokio::select! {
+                _ = &mut *arrives => {}
+                _ = self.child.wait() => {}
+            }
+        };
+        within(PATIENCE, is_held_up, work).await;
+        arrives.abort();
+        upstream.close().await;
+    }
+
+    /// Ends the program: by itself if it does so in time, or it is told to, or made to. While the
+    /// client has not read what the program said, the program may be waiting for that.
+    async fn end<W>(&mut self, client: &Sink<W>) -> Option<ExitStatus> {
+        match within(PATIENCE, || client.is_writing(), self.child.wait()).await {
+            Some(status) => status.ok(),
+            None => self.end_now().await,
+        }
+    }
+
+    /// Ends the program: it is told to, or made to.
+    async fn end_now(&mut self) -> Option<ExitStatus> {
+        self.group.signal(false);
+        if let Ok(status) = timeout(GRACE, self.child.wait()).await {
+            return status.ok();
+        }
+        self.group.signal(true);
+        let _ = self.child.start_kill();
+        timeout(GRACE, self.child.wait()).await.ok()?.ok()
+    }
+}
+
+/// A program and what it has started, as far as that has not gone its own way.
+#[derive(Debug, Clone, Copy)]
+struct Group {
     #[cfg(unix)]
-    builder.process_group(0);
-    builder.spawn().map_err(|source| McpError::Start {
-        command: command.program.to_string_lossy().into_owned(),
-        source,
-    })
+    id: Option<rustix::process::Pid>,
+}
+
+#[cfg(unix)]
+impl Group {
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self { id: id.and_then(rustix::process::Pid::from_raw) }
+    }
+
+    /// Whether anything of it runs. For as long as it does, nothing else gets its id.
+    fn is_left(self) -> bool {
+        self.id.is_some_and(|id| rustix::process::test_kill_process_group(id).is_ok())
+    }
+
+    /// Tells all of it to end, or ends it.
+    fn signal(self, at_once: bool) {
+        use rustix::process::{Signal, kill_process_group};
+
+        if let Some(id) = self.id {
+            let signal = if at_once { Signal::KILL } else { Signal::TERM };
+            // What has ended meanwhile needs no signal.
+            let _ = kill_process_group(id, signal);
+        }
+    }
+}
+
+/// Programs are ended by the system's own means alone.
+#[cfg(not(unix))]
+impl Group {
+    fn of(_: &Child) -> Self {
+        Self {}
+    }
+
+    fn is_left(self) -> bool {
+        false
+    }
+
+    fn signal(self, _: bool) {}
+}
+
+impl Group {
+    /// Ends what a program that has ended has left behind: by itself in time, or it is told to, or
+    /// made to.
+    async fn end(self) {
+        for (limit, at_once) in [(HELD, false), (GRACE, true)] {
+            let gone = async {
+                while self.is_left() {
+                    sleep(LOOK).await;
+                }
+            };
+            if timeout(limit, gone).await.is_ok() {
+                return;
+            }
+            self.signal(at_once);
+        }
+    }
 }
 
 /// Waits for something, but not too long. Time in which something else holds it up does not count.
@@ -235,7 +366,12 @@ pub(super) async fn within<T>(
 }
 
 /// Waits until what the server has said is passed on, however long the client takes to read it.
-async fn finish<W>(heard: &mut JoinHandle<io::Result<()>>, hang_up: &Notify, client: &Sink<W>) {
+async fn finish<W>(
+    proxy: &Proxy,
+    heard: &mut JoinHandle<io::Result<()>>,
+    hang_up: &Notify,
+    client: &Sink<W>,
+) {
     for limit in [HELD, REST] {
         if heard.is_finished() || within(limit, || client.is_writing(), &mut *heard).await.is_some()
         {
@@ -243,67 +379,9 @@ async fn finish<W>(heard: &mut JoinHandle<io::Result<()>>, hang_up: &Notify, cli
         }
         hang_up.notify_one();
     }
-    heard.abort();
+    proxy.hurry();
+    within(GRACE, || client.is_writing(), heard).await;
 }
-
-/// Lets what the client has said arrive, for as long as the server takes it, and ends its input.
-async fn arrive<U: AsyncWrite + Unpin, W>(
-    arrives: &mut JoinHandle<()>,
-    child: &mut Child,
-    (upstream, client): (&Sink<U>, &Sink<W>),
-) {
-    let mut taken = upstream.taken();
-    let is_held_up = || {
-        let before = std::mem::replace(&mut taken, upstream.taken());
-        before != taken || client.is_writing()
-    };
-    let work = async {
-        tokio::select! {
-            _ = &mut *arrives => {}
-            _ = child.wait() => {}
-        }
-    };
-    within(PATIENCE, is_held_up, work).await;
-    arrives.abort();
-    upstream.close().await;
-}
-
-/// Ends a program: by itself if it does so in time, or it is told to, or made to. While the client
-/// has not read what the program said, the program may be waiting for that.
-async fn end<W>(child: &mut Child, client: &Sink<W>) -> Option<ExitStatus> {
-    match within(PATIENCE, || client.is_writing(), child.wait()).await {
-        Some(status) => status.ok(),
-        None => end_now(child).await,
-    }
-}
-
-/// Ends a program: it is told to, or made to.
-async fn end_now(child: &mut Child) -> Option<ExitStatus> {
-    signal(child, false);
-    if let Ok(status) = timeout(GRACE, child.wait()).await {
-        return status.ok();
-    }
-    signal(child, true);
-    let _ = child.start_kill();
-    timeout(GRACE, child.wait()).await.ok()?.ok()
-}
-
-/// Tells a program, and what it has started, to end; or ends it.
-#[cfg(unix)]
-fn signal(child: &Child, at_once: bool) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-
-    let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    if let Some(pid) = pid {
-        let signal = if at_once { Signal::KILL } else { Signal::TERM };
-        // One that has ended meanwhile needs no signal.
-        let _ = kill_process_group(pid, signal);
-    }
-}
-
-/// Programs are ended by the system's own means alone.
-#[cfg(not(unix))]
-fn signal(_: &Child, _: bool) {}
 
 /// The code with which a program ended, as a shell tells it.
 fn code(status: Option<ExitStatus>) -> u8 {

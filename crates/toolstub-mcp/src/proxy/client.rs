@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::asked::{Kind, Request};
-use super::message::{Frame, Message, id};
+use super::asked::{Kind, Number, Request};
+use super::message::{Frame, Message};
 use super::{Asked, Proxy};
 use crate::Tool;
 
@@ -15,11 +15,14 @@ pub(super) struct FromClient {
     pub(super) answers: Vec<Local>,
     /// The answers belong into one frame.
     pub(super) is_batch: bool,
+    /// The requests that the server is asked.
+    pub(super) asked: Vec<Number>,
 }
 
 impl FromClient {
     pub(super) fn unchanged() -> Self {
-        Self { forward: Forward::Unchanged, answers: Vec::new(), is_batch: false }
+        let (forward, answers, asked) = (Forward::Unchanged, Vec::new(), Vec::new());
+        Self { forward, answers, is_batch: false, asked }
     }
 }
 
@@ -47,12 +50,12 @@ impl Proxy {
     pub(super) fn client_says(&self, text: &str) -> FromClient {
         let Some(frame) = Frame::parse(text) else { return FromClient::unchanged() };
         let mut asked = self.asked();
-        let (mut answers, mut rest) = (Vec::new(), Vec::new());
+        let (mut answers, mut rest, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         for message in &frame.messages {
             if let Some(local) = self.local(message, &asked) {
                 answers.push(local);
             } else {
-                note(message, &mut asked);
+                numbers.extend(note(message, &mut asked));
                 rest.push(message.raw());
             }
         }
@@ -61,7 +64,7 @@ impl Proxy {
             (false, true) => Forward::Nothing,
             (false, false) => Forward::Text(format!("[{}]", rest.join(","))),
         };
-        FromClient { forward, answers, is_batch: frame.is_batch }
+        FromClient { forward, answers, is_batch: frame.is_batch, asked: numbers }
     }
 
     /// The request that a message is, if it is answered here.
@@ -71,16 +74,21 @@ impl Proxy {
             return None;
         }
         let params = message.object("params")?;
-        let tool = self.own(&params.text("name")?, asked)?;
+        let name = params.text("name")?;
+        self.tools.find(&name)?;
         let arguments = params.given("arguments").unwrap_or("null");
         let arguments = serde_json::from_str(arguments).unwrap_or(Value::Bool(false));
+        let tool = self.own(&name, &arguments, asked)?;
         Some(Local { raw_id, is_modern: message.version().is_some(), tool, arguments })
     }
 
     /// The answer to what is answered here.
     pub(super) async fn answer(&self, local: &Local) -> String {
-        let answer = self.tools.call(local.tool, &local.arguments);
-        let Ok(answer) = timeout(self.patience, answer).await else {
+        let answer = tokio::select! {
+            answer = timeout(self.patience, self.tools.call(local.tool, &local.arguments)) => answer.ok(),
+            () = self.hurried() => None,
+        };
+        let Some(answer) = answer else {
             return error(&local.raw_id, "the store does not answer in time; try again later");
         };
         let mut result = answer.to_result();
@@ -94,7 +102,7 @@ impl Proxy {
     pub(super) fn own_list(&self, is_modern: bool) -> String {
         let modern = r#""resultType":"complete","ttlMs":0,"cacheScope":"private","#;
         let modern = if is_modern { modern } else { "" };
-        format!(r#"{{{modern}"tools":[{}]}}"#, self.definitions)
+        format!(r#"{{{modern}"tools":[{}]}}"#, self.definitions(|_| true))
     }
 
     /// Errors for all that the server has not answered, now that it never will.
@@ -115,18 +123,15 @@ pub(super) fn error(raw_id: &str, reason: &str) -> String {
 }
 
 /// Remembers a request that goes to the server; forgets one that is called off.
-fn note(message: &Message<'_>, asked: &mut Asked) {
-    let Some(method) = message.method.as_deref() else { return };
+fn note(message: &Message<'_>, asked: &mut Asked) -> Option<Number> {
+    let method = message.method.as_deref()?;
     let params = message.object("params");
     let text = |name| params.as_ref().and_then(|params| params.text(name)).unwrap_or_default();
     if method == "notifications/cancelled" {
-        let called_off = params.as_ref().and_then(|params| id(params.given("requestId")?));
-        if let Some(called_off) = called_off {
-            asked.answered(&called_off);
-        }
-        return;
+        asked.answered(params?.given("requestId")?, &[]);
+        return None;
     }
-    let Some((id, raw_id)) = message.id().zip(message.raw_id()) else { return };
+    let (id, raw_id) = message.id().zip(message.raw_id())?;
     let kind = match method {
         "initialize" | "server/discover" => Kind::Capabilities,
         "tools/list" => {
@@ -139,5 +144,5 @@ fn note(message: &Message<'_>, asked: &mut Asked) {
         _ => Kind::Other,
     };
     let is_modern = message.version().is_some();
-    asked.ask(id, Request { raw_id: raw_id.to_owned(), kind, is_modern });
+    Some(asked.ask(id, Request { raw_id: raw_id.to_owned(), kind, is_modern }))
 }

@@ -21,6 +21,14 @@ pub(super) enum Piece {
     Part { bytes: Vec<u8>, is_last: bool },
 }
 
+impl Piece {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Line(bytes) | Self::Part { bytes, .. } => bytes,
+        }
+    }
+}
+
 /// The frames that come in.
 #[derive(Debug)]
 pub(super) struct Frames<R> {
@@ -61,11 +69,23 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     }
 }
 
-/// Where frames go, one whole after the other.
+/// Where frames go, one whole after the other: one that was begun is ended before another begins,
+/// though whoever wrote it has given up.
 #[derive(Debug)]
 pub(super) struct Sink<W> {
-    writer: Arc<Mutex<Option<W>>>,
+    line: Arc<Mutex<Line<W>>>,
     flow: Arc<Flow>,
+}
+
+/// A stream, and how far its last line is.
+#[derive(Debug)]
+struct Line<W> {
+    /// None once it is closed.
+    writer: Option<W>,
+    /// What was written has not ended a line.
+    is_open: bool,
+    /// What is left of a write that was given up.
+    rest: Vec<u8>,
 }
 
 /// What can be seen of a stream without waiting for it.
@@ -78,7 +98,7 @@ struct Flow {
 
 impl<W> Clone for Sink<W> {
     fn clone(&self) -> Self {
-        Self { writer: Arc::clone(&self.writer), flow: Arc::clone(&self.flow) }
+        Self { line: Arc::clone(&self.line), flow: Arc::clone(&self.flow) }
     }
 }
 
@@ -96,23 +116,29 @@ impl<W> Sink<W> {
 
 impl<W: AsyncWrite + Unpin> Sink<W> {
     pub(super) fn new(writer: W) -> Self {
-        Self { writer: Arc::new(Mutex::new(Some(writer))), flow: Arc::default() }
+        let line = Line { writer: Some(writer), is_open: false, rest: Vec::new() };
+        Self { line: Arc::new(Mutex::new(line)), flow: Arc::default() }
     }
 
     /// Writes a frame, with the end of its line if it has none.
     pub(super) async fn write(&self, frame: &[u8]) -> io::Result<()> {
-        let mut writer = self.writer.lock().await;
-        write(&mut writer, &self.flow, frame, !frame.ends_with(b"\n")).await
+        let mut line = self.line.lock().await;
+        line.end(&self.flow).await?;
+        line.write(&self.flow, frame).await?;
+        line.end(&self.flow).await?;
+        line.flush(&self.flow).await
     }
 
     /// Begins a frame that comes in parts: nothing else is written before it ends.
-    pub(super) async fn begin(&self) -> Parts<W> {
-        Parts { writer: Arc::clone(&self.writer).lock_owned().await, flow: Arc::clone(&self.flow) }
+    pub(super) async fn begin(&self) -> io::Result<Parts<W>> {
+        let mut line = Arc::clone(&self.line).lock_owned().await;
+        line.end(&self.flow).await?;
+        Ok(Parts { line, flow: Arc::clone(&self.flow) })
     }
 
     /// Ends the stream once what is being written is.
     pub(super) async fn close(&self) {
-        if let Some(mut writer) = self.writer.lock().await.take() {
+        if let Some(mut writer) = self.line.lock().await.writer.take() {
             // Whoever does not read any more has ended it already.
             let _ = writer.shutdown().await;
         }
@@ -122,54 +148,80 @@ impl<W: AsyncWrite + Unpin> Sink<W> {
 /// A frame that is being written.
 #[derive(Debug)]
 pub(super) struct Parts<W> {
-    writer: OwnedMutexGuard<Option<W>>,
+    line: OwnedMutexGuard<Line<W>>,
     flow: Arc<Flow>,
 }
 
 impl<W: AsyncWrite + Unpin> Parts<W> {
     pub(super) async fn write(&mut self, part: &[u8]) -> io::Result<()> {
-        write(&mut self.writer, &self.flow, part, false).await
+        self.line.write(&self.flow, part).await?;
+        self.line.flush(&self.flow).await
+    }
+
+    /// Ends the line, if the frame has not.
+    pub(super) async fn end(mut self) -> io::Result<()> {
+        self.line.end(&self.flow).await?;
+        self.line.flush(&self.flow).await
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Line<W> {
+    /// Ends a line that is open.
+    async fn end(&mut self, flow: &Flow) -> io::Result<()> {
+        let rest = std::mem::take(&mut self.rest);
+        self.write(flow, &rest).await?;
+        if self.is_open { self.write(flow, b"\n").await } else { Ok(()) }
+    }
+
+    async fn write(&mut self, flow: &Flow, bytes: &[u8]) -> io::Result<()> {
+        let mut writing = Writing::begin(self, flow, bytes);
+        while let [_, ..] = writing.left {
+            let taken = match &mut writing.line.writer {
+                Some(writer) => writer.write(writing.left).await,
+                None => Err(io::ErrorKind::BrokenPipe.into()),
+            };
+            let taken = match taken {
+                Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+                taken => taken,
+            };
+            // Nobody takes what is left.
+            let taken = taken.inspect_err(|_| writing.left = &[])?;
+            let (written, left) = writing.left.split_at(taken);
+            writing.left = left;
+            writing.line.is_open = !written.ends_with(b"\n");
+            flow.taken.fetch_add(taken as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self, flow: &Flow) -> io::Result<()> {
+        let writing = Writing::begin(self, flow, b"");
+        writing.line.writer.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.flush().await
     }
 }
 
 /// A write that is under way, until it ends or is given up.
-struct Writing<'a>(&'a Flow);
+struct Writing<'a, W> {
+    line: &'a mut Line<W>,
+    flow: &'a Flow,
+    left: &'a [u8],
+}
 
-impl<'a> Writing<'a> {
-    fn begin(flow: &'a Flow) -> Self {
+impl<'a, W> Writing<'a, W> {
+    fn begin(line: &'a mut Line<W>, flow: &'a Flow, left: &'a [u8]) -> Self {
         flow.is_writing.store(true, Ordering::Relaxed);
-        Self(flow)
+        Self { line, flow, left }
     }
 }
 
-impl Drop for Writing<'_> {
+impl<W> Drop for Writing<'_, W> {
     fn drop(&mut self) {
-        self.0.is_writing.store(false, Ordering::Relaxed);
-    }
-}
-
-async fn write<W>(
-    writer: &mut Option<W>,
-    flow: &Flow,
-    frame: &[u8],
-    ends_line: bool,
-) -> io::Result<()>
-where
-    W: AsyncWrite + Unpin,
-{
-    let writer = writer.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-    let _writing = Writing::begin(flow);
-    for mut rest in [frame, if ends_line { b"\n" } else { b"" }] {
-        while !rest.is_empty() {
-            let taken = writer.write(rest).await?;
-            if taken == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-            flow.taken.fetch_add(taken as u64, Ordering::Relaxed);
-            rest = &rest[taken..];
+        self.flow.is_writing.store(false, Ordering::Relaxed);
+        // What has not begun is not owed to anybody.
+        if self.line.is_open {
+            self.line.rest = self.left.to_vec();
         }
     }
-    writer.flush().await
 }
 
 #[cfg(test)]
@@ -217,7 +269,7 @@ mod tests {
     async fn frames_are_written_whole() {
         let (writer, reader) = tokio::io::duplex(1 << 20);
         let sink = Sink::new(writer);
-        let mut parts = sink.begin().await;
+        let mut parts = sink.begin().await.unwrap();
         parts.write(b"a").await.unwrap();
         let other = tokio::spawn({
             let sink = sink.clone();
@@ -233,5 +285,31 @@ mod tests {
         assert_eq!(frames.next().await.unwrap(), Some(line("ab\n")));
         assert_eq!(frames.next().await.unwrap(), Some(line("{}\n")));
         assert_eq!(frames.next().await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn frame_that_was_begun_is_ended_though_its_writer_gives_up() {
+        let (writer, reader) = tokio::io::duplex(16);
+        let sink = Sink::new(writer);
+        let frame = format!("{}\n", "x".repeat(100));
+        let given_up = std::time::Duration::from_millis(20);
+        tokio::time::timeout(given_up, sink.write(frame.as_bytes())).await.unwrap_err();
+        // This one never begins.
+        tokio::time::timeout(given_up, sink.write(b"y")).await.unwrap_err();
+        let heard = tokio::spawn(async move {
+            let (mut frames, mut heard) = (Frames::new(reader), Vec::new());
+            while let Some(piece) = frames.next().await.unwrap() {
+                heard.push(piece);
+            }
+            heard
+        });
+        sink.write(b"{}").await.unwrap();
+        let mut parts = sink.begin().await.unwrap();
+        parts.write(b"cut off").await.unwrap();
+        drop(parts);
+        sink.write(b"[]").await.unwrap();
+        sink.close().await;
+        let expected = vec![line(&frame), line("{}\n"), line("cut off\n"), line("[]\n")];
+        assert_eq!(heard.await.unwrap(), expected);
     }
 }

@@ -1,6 +1,5 @@
 //! A server over streamable HTTP, for a client that speaks over streams.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +10,14 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::child::within;
-use super::client::Forward;
-use super::frames::{Frames, Piece, Sink};
-use super::message::{Frame, Id, Message, id};
-use super::pump::Answers;
+use super::asked::Number;
+use super::exchanges::{Exchanges, Letter};
+use super::frames::{Frames, Sink};
+use super::message::{Frame, Message};
 use super::sse::Events;
-use super::{Exit, Proxy, headers};
+use super::{Exit, Proxy};
 use crate::McpError;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -34,14 +31,10 @@ const MAX_BODY: usize = 256 << 20;
 const SMALL: usize = 1 << 20;
 /// How many answers may be longer than that at once: the others wait.
 const MAX_LARGE: usize = 4;
-/// How many requests may be on their way at once.
-const MAX_EXCHANGES: usize = 1000;
 /// How much of an answer that is no frame is told, in characters.
 const MAX_TOLD: usize = 300;
 /// How long a connection may take.
-const CONNECTING: Duration = Duration::from_secs(30);
-/// How long answers are waited for once the client has said all.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const CONNECTING: Duration = Duration::from_secs(30);
 /// How long saying goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How long a stream that broke off is left alone where the server does not say.
@@ -71,7 +64,7 @@ impl UpstreamUrl {
         url: &str,
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, McpError> {
-        let refused = |reason: String| McpError::Upstream { url: url.to_owned(), reason };
+        let refused = |reason: String| McpError::Upstream { url: shown(url), reason };
         let parsed = Url::parse(url).map_err(|error| refused(error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
             return Err(refused("it is no http: or https: URL".to_owned()));
@@ -90,7 +83,7 @@ impl UpstreamUrl {
 
 /// The server, with what it has said of the connection.
 #[derive(Debug)]
-struct Remote {
+pub(super) struct Remote {
     client: Client,
     upstream: UpstreamUrl,
     said: Mutex<Said>,
@@ -102,16 +95,6 @@ struct Remote {
 struct Said {
     session: Option<HeaderValue>,
     version: Option<String>,
-}
-
-/// What a frame is, as far as HTTP has to know.
-#[derive(Debug, Default)]
-struct Letter {
-    body: Vec<u8>,
-    headers: HeaderMap,
-    /// The requests in it.
-    requests: Vec<Id>,
-    is_initialize: bool,
 }
 
 impl Proxy {
@@ -133,7 +116,7 @@ impl Proxy {
         }
         let builder = Client::builder().connect_timeout(CONNECTING);
         let client = builder.redirect(redirects()).referer(false).build().map_err(|error| {
-            let (url, reason) = (upstream.url.to_string(), told(&error));
+            let (url, reason) = (shown(upstream.url.as_str()), told(&error));
             McpError::Upstream { url, reason }
         })?;
         let (said, large) = (Mutex::default(), Semaphore::new(MAX_LARGE));
@@ -142,10 +125,7 @@ impl Proxy {
         let mut exchanges = Exchanges::new(Arc::clone(&proxy), Arc::clone(&remote), client.clone());
         let stop = pin!(stop);
         let exit = tokio::select! {
-            said = exchanges.run(Frames::new(input)) => {
-                said.map_err(|source| McpError::Stream { what: "read what the client says", source })?;
-                Exit::Client
-            }
+            () = exchanges.run(Frames::new(input)) => Exit::Client,
             () = stop => Exit::Stopped,
         };
         exchanges.end(exit == Exit::Client).await;
@@ -155,7 +135,12 @@ impl Proxy {
     }
 
     /// Passes on what a server says, changed where it has to be.
-    async fn deliver<W: AsyncWrite + Unpin>(&self, mut frame: Vec<u8>, client: &Sink<W>) {
+    async fn deliver<W: AsyncWrite + Unpin>(
+        &self,
+        mut frame: Vec<u8>,
+        among: &[Number],
+        client: &Sink<W>,
+    ) {
         // A frame is a line; in JSON a line ends between values only.
         for byte in &mut frame {
             if matches!(byte, b'\n' | b'\r') {
@@ -163,7 +148,7 @@ impl Proxy {
             }
         }
         let with = match std::str::from_utf8(&frame) {
-            Ok(text) => self.rewritten(text, self.upstream_says(text)).await,
+            Ok(text) => self.rewritten(text, self.upstream_says(text, among)).await,
             Err(_) => None,
         };
         // A client that has gone away wants no answer.
@@ -171,148 +156,25 @@ impl Proxy {
     }
 
     /// Answers a request with an error, unless it is answered or called off.
-    async fn fail<W: AsyncWrite + Unpin>(&self, id: &Id, reason: &str, client: &Sink<W>) {
-        let request = self.asked().answered(id);
+    async fn fail<W: AsyncWrite + Unpin>(&self, number: Number, reason: &str, client: &Sink<W>) {
+        let request = self.asked().forget(number);
         if let Some(request) = request {
             let error = super::client::error(&request.raw_id, reason);
             let _ = client.write(error.as_bytes()).await;
         }
     }
 
-    fn waits_for(&self, id: &Id) -> bool {
-        self.asked().waits_for(id)
-    }
-}
-
-/// Requests on their way to a server over HTTP.
-struct Exchanges<W> {
-    proxy: Arc<Proxy>,
-    remote: Arc<Remote>,
-    client: Sink<W>,
-    tasks: JoinSet<()>,
-    answers: Answers,
-    /// Requests that state their version themselves: dropping one is how it is called off.
-    droppable: BTreeMap<Id, AbortHandle>,
-    listening: Option<AbortHandle>,
-}
-
-impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
-    fn new(proxy: Arc<Proxy>, remote: Arc<Remote>, client: Sink<W>) -> Self {
-        Self {
-            proxy,
-            remote,
-            client,
-            tasks: JoinSet::new(),
-            answers: Answers::default(),
-            droppable: BTreeMap::new(),
-            listening: None,
-        }
-    }
-
-    /// Takes what the client says, until it has said all.
-    async fn run<R: AsyncRead + Unpin>(&mut self, mut frames: Frames<R>) -> std::io::Result<()> {
-        while let Some(piece) = frames.next().await? {
-            let Piece::Line(line) = piece else {
-                tracing::warn!("a frame of the client is too long to be sent over HTTP");
-                continue;
-            };
-            let Ok(text) = std::str::from_utf8(&line) else { continue };
-            self.take(text).await;
-        }
-        Ok(())
-    }
-
-    async fn take(&mut self, text: &str) {
-        while self.tasks.try_join_next().is_some() {}
-        self.droppable.retain(|_, exchange| !exchange.is_finished());
-        if self.call_off(text) {
-            // Forgotten, so that no answer is expected.
-            self.proxy.client_says(text);
-            return;
-        }
-        let from = self.proxy.client_says(text);
-        let body = match &from.forward {
-            Forward::Unchanged => text,
-            Forward::Text(left) => left,
-            Forward::Nothing => "",
-        };
-        let letter = self.letter(body);
-        let begins = body.contains("notifications/initialized");
-        self.answers.give(&self.proxy, from, &self.client).await;
-        let Some(letter) = letter else { return };
-        let (proxy, remote, client) =
-            (Arc::clone(&self.proxy), Arc::clone(&self.remote), self.client.clone());
-        if letter.requests.is_empty() {
-            // What follows may build on it.
-            let arrives = remote.exchange(&proxy, letter, &client);
-            if timeout(CONNECTING, arrives).await.is_err() {
-                tracing::warn!("the MCP server does not take a notification");
-            }
-            if begins && self.listening.is_none() {
-                let listening = async move { remote.listen(&proxy, &client).await };
-                self.listening = Some(self.tasks.spawn(listening));
-            }
-            return;
-        }
-        while self.tasks.len() >= MAX_EXCHANGES {
-            self.tasks.join_next().await;
-        }
-        let droppable = letter.requests.clone();
-        let is_droppable = letter.headers.contains_key("mcp-method");
-        let exchange =
-            self.tasks.spawn(async move { remote.exchange(&proxy, letter, &client).await });
-        if is_droppable {
-            self.droppable.extend(droppable.into_iter().map(|id| (id, exchange.clone())));
-        }
-    }
-
-    /// Calls a request off where that is done by dropping it.
-    fn call_off(&mut self, text: &str) -> bool {
-        if self.droppable.is_empty() {
-            return false;
-        }
-        let called_off = Message::parse(text)
-            .filter(|message| message.method.as_deref() == Some("notifications/cancelled"))
-            .and_then(|message| id(message.object("params")?.given("requestId")?));
-        let exchange = called_off.and_then(|called_off| self.droppable.remove(&called_off));
-        exchange.map(|exchange| exchange.abort()).is_some()
-    }
-
-    /// What is to be sent; nothing of what is no frame: a server over HTTP takes nothing else.
-    fn letter(&self, body: &str) -> Option<Letter> {
-        let frame = Frame::parse(body)?;
-        let negotiated = self.remote.said().version;
-        let mut letter = Letter { body: body.trim().as_bytes().to_vec(), ..Letter::default() };
-        for message in &frame.messages {
-            if message.method.is_some() {
-                letter.requests.extend(message.id());
-            }
-            letter.is_initialize |= message.method.as_deref() == Some("initialize");
-            let called = message.object("params").and_then(|params| params.text("name"));
-            let marked = called.map(|tool| self.proxy.asked().marked(&tool)).unwrap_or_default();
-            letter.headers.extend(headers::of_message(message, negotiated.as_deref(), &marked));
-        }
-        (!frame.messages.is_empty()).then_some(letter)
-    }
-
-    /// Lets what is on its way arrive, if the client still listens, and ends the rest.
-    async fn end(mut self, wait: bool) {
-        if let Some(listening) = self.listening.take() {
-            listening.abort();
-        }
-        if wait {
-            let rest = async {
-                while self.tasks.join_next().await.is_some() {}
-                self.answers.finish().await;
-            };
-            // A client that reads slowly gets all the same.
-            within(PATIENCE, || self.client.is_writing(), rest).await;
-        }
-        self.tasks.abort_all();
+    fn waits_for(&self, number: Number) -> bool {
+        self.asked().waits_for(number)
     }
 }
 
 impl Remote {
+    /// The version that a handshake has settled.
+    pub(super) fn version(&self) -> Option<String> {
+        self.said().version
+    }
+
     fn said(&self) -> Said {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -329,13 +191,13 @@ impl Remote {
     }
 
     /// Sends a frame and passes on all that is answered.
-    async fn exchange<W: AsyncWrite + Unpin>(
+    pub(super) async fn exchange<W: AsyncWrite + Unpin>(
         &self,
         proxy: &Proxy,
         letter: Letter,
         client: &Sink<W>,
     ) {
-        let Letter { body, headers, requests, is_initialize } = letter;
+        let Letter { body, headers, requests, is_initialize, room, .. } = letter;
         let sent = self
             .request(Method::POST)
             .header(CONTENT_TYPE, JSON)
@@ -344,6 +206,7 @@ impl Remote {
             .body(body)
             .send()
             .await;
+        drop(room);
         let failure = match sent {
             Ok(response) => {
                 if is_initialize && let Some(session) = response.headers().get(SESSION) {
@@ -360,8 +223,8 @@ impl Remote {
             tracing::warn!(failure, "a notification did not arrive");
         }
         let failure = failure.unwrap_or_else(|| "the MCP server did not answer".to_owned());
-        for id in &requests {
-            proxy.fail(id, &failure, client).await;
+        for number in requests {
+            proxy.fail(number, &failure, client).await;
         }
     }
 
@@ -370,7 +233,7 @@ impl Remote {
         &self,
         proxy: &Proxy,
         response: Response,
-        requests: &[Id],
+        requests: &[Number],
         is_initialize: bool,
         client: &Sink<W>,
     ) -> Option<String> {
@@ -378,14 +241,16 @@ impl Remote {
         if status.is_success() && is(&response, EVENTS) {
             let mut events = Events::default();
             let mut broken =
-                self.pass_on(proxy, response, &mut events, is_initialize, client).await;
+                self.pass_on(proxy, response, &mut events, requests, is_initialize, client).await;
             let mut tries = 0;
-            while requests.iter().any(|id| proxy.waits_for(id)) && tries < MAX_RETRIES {
+            while requests.iter().any(|number| proxy.waits_for(*number)) && tries < MAX_RETRIES {
                 let Some(last) = events.last_id.clone() else { break };
                 tokio::time::sleep(events.retry.map_or(RETRY, Duration::from_millis)).await;
                 match self.resume(Some(&last)).await {
                     Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
-                        broken = self.pass_on(proxy, response, &mut events, false, client).await;
+                        broken = self
+                            .pass_on(proxy, response, &mut events, requests, false, client)
+                            .await;
                         tries = if events.last_id.as_ref() == Some(&last) { tries + 1 } else { 0 };
                     }
                     _ => tries += 1,
@@ -410,7 +275,7 @@ impl Remote {
             if is_initialize {
                 self.note_version(&body);
             }
-            proxy.deliver(body, client).await;
+            proxy.deliver(body, requests, client).await;
             None
         } else if status.is_success() {
             // That a message was taken is said without a word.
@@ -457,6 +322,7 @@ impl Remote {
         proxy: &Proxy,
         mut response: Response,
         events: &mut Events,
+        requests: &[Number],
         is_initialize: bool,
         client: &Sink<W>,
     ) -> Option<String> {
@@ -472,7 +338,7 @@ impl Remote {
                         if is_initialize {
                             self.note_version(&frame);
                         }
-                        proxy.deliver(frame, client).await;
+                        proxy.deliver(frame, requests, client).await;
                     }
                     self.make_room(events.held(), &mut room).await;
                 }
@@ -496,7 +362,7 @@ impl Remote {
 
     async fn resume(&self, last: Option<&str>) -> reqwest::Result<Response> {
         let mut request = self.request(Method::GET).header(ACCEPT, EVENTS);
-        if let Some(version) = self.said().version {
+        if let Some(version) = self.version() {
             request = request.header("mcp-protocol-version", version);
         }
         if let Some(last) = last {
@@ -506,7 +372,7 @@ impl Remote {
     }
 
     /// Listens to what the server says without being asked, for as long as it offers that.
-    async fn listen<W: AsyncWrite + Unpin>(&self, proxy: &Proxy, client: &Sink<W>) {
+    pub(super) async fn listen<W: AsyncWrite + Unpin>(&self, proxy: &Proxy, client: &Sink<W>) {
         let mut events = Events::default();
         let mut tries = 0;
         while tries < MAX_RETRIES {
@@ -514,7 +380,7 @@ impl Remote {
             match self.resume(last.as_deref()).await {
                 Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
                     tries = 0;
-                    self.pass_on(proxy, response, &mut events, false, client).await;
+                    self.pass_on(proxy, response, &mut events, &[], false, client).await;
                 }
                 // It offers nothing of the kind.
                 Ok(response) if response.status().is_client_error() => return,
@@ -551,12 +417,20 @@ fn redirects() -> Policy {
 fn redirected(response: &Response) -> Option<String> {
     let location =
         response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
-    let mut url = response.url().join(location.to_str().ok()?).ok()?;
-    url.set_query(None);
-    url.set_fragment(None);
-    // A URL without a host has neither.
-    let _ = url.set_username("").and_then(|()| url.set_password(None));
-    Some(url.to_string())
+    let url = response.url().join(location.to_str().ok()?).ok()?;
+    Some(shown(url.as_str()))
+}
+
+/// A URL, which need not be one, without what may be a secret: who asks, the query and the fragment.
+fn shown(url: &str) -> String {
+    let place = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = place.split_once("://").unwrap_or(("", place));
+    // Where it is none, nobody can say where its parts end.
+    let is_url = Url::parse(url).is_ok();
+    let end = if is_url { rest.find(['/', '\\']).unwrap_or(rest.len()) } else { rest.len() };
+    let begin = rest[..end].rfind('@').map_or(0, |at| at + 1);
+    let separator = if scheme.is_empty() { "" } else { "://" };
+    toolstub_core::text::clean(&format!("{scheme}{separator}{}", &rest[begin..]), MAX_TOLD)
 }
 
 /// Whether an answer is of a media type.

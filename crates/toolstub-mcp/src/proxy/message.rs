@@ -1,15 +1,51 @@
 //! A frame's messages, as far as a proxy has to understand them.
-
-use super::splice::{Object, items, text};
+use toolstub_session::splice::{Object, items, text};
 
 /// The key under which a request's version stands where there is no handshake.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// An id, whichever way it is written.
+/// An id, whichever way it is written: many a server answers `5.0` as `5`, and `1e2` as `100`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Id {
-    Number(String),
+    Number(Decimal),
     Text(String),
+}
+
+/// A number as all ways to write it have in common, exactly: no two large ones are taken for one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Decimal {
+    is_negative: bool,
+    /// Neither begin nor end with a zero. None are nothing.
+    digits: String,
+    /// What power of ten the last digit counts.
+    exponent: i64,
+}
+
+impl Decimal {
+    /// Reads a JSON number; `None` for what is none, and where the exponent is beyond all measure.
+    fn parse(raw: &str) -> Option<Self> {
+        let (mantissa, exponent) = match raw.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+            None => (raw, 0),
+        };
+        let (is_negative, mantissa) = match mantissa.strip_prefix('-') {
+            Some(mantissa) => (true, mantissa),
+            None => (false, mantissa),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let written = [whole, fraction].concat();
+        if !written.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let digits = written.trim_end_matches('0');
+        let zeros = i64::try_from(written.len() - digits.len()).ok()?;
+        let moved = zeros - i64::try_from(fraction.len()).ok()?;
+        let digits = digits.trim_start_matches('0').to_owned();
+        if digits.is_empty() {
+            return Some(Self { is_negative: false, digits, exponent: 0 });
+        }
+        Some(Self { is_negative, digits, exponent: exponent.checked_add(moved)? })
+    }
 }
 
 /// A request, a notification or a response.
@@ -61,8 +97,11 @@ impl<'a> Message<'a> {
 /// The id that a value is.
 pub(super) fn id(raw: &str) -> Option<Id> {
     match raw.as_bytes().first()? {
-        b'"' => text(raw).map(Id::Text),
-        b'0'..=b'9' | b'-' => Some(Id::Number(raw.to_owned())),
+        // Half of a surrogate pair is no text: what cannot be read is what it is written as.
+        b'"' => Some(Id::Text(text(raw).unwrap_or_else(|| raw.to_owned()))),
+        b'0'..=b'9' | b'-' => {
+            Some(Decimal::parse(raw).map_or_else(|| Id::Text(raw.to_owned()), Id::Number))
+        }
         _ => None,
     }
 }
@@ -103,6 +142,36 @@ mod tests {
         assert_ne!(response.id(), id("\"7\""));
         let notification = Message::parse(r#"{"method":"x","id":null}"#).unwrap();
         assert!(!notification.is_response() && notification.id().is_none());
+    }
+
+    #[test]
+    fn number_is_the_same_however_it_is_written() {
+        let same = |one: &str, other: &str| assert_eq!(id(one), id(other), "{one} {other}");
+        same("5", "5.0");
+        same("100", "1e2");
+        same("1E+2", "100.00");
+        same("0", "-0");
+        same("0.0", "0e7");
+        same("1.5", "15e-1");
+        same("-120", "-1.2e2");
+        same("1e21", "1000000000000000000000");
+        let numbers = [
+            "1",
+            "-1",
+            "10",
+            "0.1",
+            "9007199254740992",
+            "9007199254740993",
+            "1e9223372036854775807",
+            "10e9223372036854775807",
+            "1e99999999999999999999",
+            "\"1\"",
+        ];
+        for (at, one) in numbers.iter().enumerate() {
+            for other in &numbers[at + 1..] {
+                assert_ne!(id(one), id(other), "{one} {other}");
+            }
+        }
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! Moving frames from one side to the other.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::Proxy;
 use super::client::{Forward, FromClient};
@@ -19,6 +22,8 @@ const UNIT: usize = 1 << 20;
 const MAX_ANSWERS: usize = 32;
 /// How much of what a client says may wait for the server, in bytes: more than a pipe holds.
 const AHEAD: usize = 4 << 20;
+/// How long a client has to be silent to have said all for now.
+const SILENCE: Duration = Duration::from_millis(50);
 
 /// Answers of ours on their way to the client.
 #[derive(Debug, Default)]
@@ -92,19 +97,44 @@ pub(super) fn ahead() -> (Ahead, Queue) {
 impl Ahead {
     /// Says a piece once there is room; nothing where nobody takes it any more.
     async fn say(&self, piece: Piece) {
-        let (Piece::Line(bytes) | Piece::Part { bytes, .. }) = &piece;
-        let units = u32::try_from(bytes.len().clamp(1, AHEAD)).unwrap_or(1);
+        let units = u32::try_from(piece.bytes().len().clamp(1, AHEAD)).unwrap_or(1);
         if let Ok(permit) = Arc::clone(&self.room).acquire_many_owned(units).await {
             let _ = self.queue.send((piece, permit));
         }
     }
 }
 
-/// Takes what a client says until it has said all, or is not to be listened to any more. Returns
-/// what is still being answered here.
+/// What a client says.
+struct Said<R> {
+    frames: Frames<R>,
+    hang_up: Arc<Notify>,
+    /// How much is still listened to, in bytes, once it is not to be listened to any more.
+    left: Option<usize>,
+}
+
+impl<R: AsyncRead + Unpin> Said<R> {
+    /// The next piece; once it is to be the end, of what has been said already. A stream that fails
+    /// has ended.
+    async fn next(&mut self) -> Option<Piece> {
+        let mut next = pin!(self.frames.next());
+        if self.left.is_none() {
+            tokio::select! {
+                piece = &mut next => return piece.ok().flatten(),
+                () = self.hang_up.notified() => self.left = Some(AHEAD),
+            }
+        }
+        let left = self.left.filter(|left| *left > 0)?;
+        let piece = timeout(SILENCE, next).await.ok()?.ok().flatten()?;
+        self.left = Some(left.saturating_sub(piece.bytes().len()));
+        Some(piece)
+    }
+}
+
+/// Takes what a client says until it has said all, or is not to be listened to any more: what it has
+/// said until then is taken all the same. Returns what is still being answered here.
 pub(super) async fn from_client<R, W>(
     proxy: Arc<Proxy>,
-    mut frames: Frames<R>,
+    frames: Frames<R>,
     ahead: Ahead,
     client: Sink<W>,
     hang_up: Arc<Notify>,
@@ -114,31 +144,25 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let mut answers = Answers::default();
-    let listening = async {
-        // A stream that fails has ended.
-        while let Ok(Some(piece)) = frames.next().await {
-            let Piece::Line(line) = &piece else {
-                ahead.say(piece).await;
-                continue;
-            };
-            let from = match std::str::from_utf8(line) {
-                Ok(text) => proxy.client_says(text),
-                Err(_) => FromClient::unchanged(),
-            };
-            let left = match &from.forward {
-                Forward::Unchanged => Some(piece),
-                Forward::Text(text) => Some(Piece::Line(text.clone().into_bytes())),
-                Forward::Nothing => None,
-            };
-            answers.give(&proxy, from, &client).await;
-            if let Some(left) = left {
-                ahead.say(left).await;
-            }
+    let mut said = Said { frames, hang_up, left: None };
+    while let Some(piece) = said.next().await {
+        let Piece::Line(line) = &piece else {
+            ahead.say(piece).await;
+            continue;
+        };
+        let from = match std::str::from_utf8(line) {
+            Ok(text) => proxy.client_says(text),
+            Err(_) => FromClient::unchanged(),
+        };
+        let left = match &from.forward {
+            Forward::Unchanged => Some(piece),
+            Forward::Text(text) => Some(Piece::Line(text.clone().into_bytes())),
+            Forward::Nothing => None,
+        };
+        answers.give(&proxy, from, &client).await;
+        if let Some(left) = left {
+            ahead.say(left).await;
         }
-    };
-    tokio::select! {
-        () = listening => {}
-        () = hang_up.notified() => {}
     }
     answers
 }
@@ -158,7 +182,7 @@ pub(super) async fn to_upstream<U: AsyncWrite + Unpin>(mut queue: Queue, upstrea
 }
 
 /// Moves what a server says in lines to the client, until the server has said all or is not to be
-/// listened to any more.
+/// listened to any more. It is an error where the client does not listen.
 ///
 /// What is being stored holds nothing else up; how much that is at once is bounded.
 pub(super) async fn to_client<R, W>(
@@ -176,7 +200,11 @@ where
     let mut parts = None;
     loop {
         let piece = tokio::select! {
-            piece = frames.next() => piece?,
+            piece = frames.next() => piece.unwrap_or_else(|error| {
+                // A stream that fails has ended; what is being stored is passed on.
+                tracing::warn!(%error, "cannot read what the MCP server says");
+                None
+            }),
             () = hang_up.notified() => None,
         };
         let Some(piece) = piece else { break };
@@ -192,7 +220,7 @@ where
             client.write(&line).await?;
             continue;
         };
-        let rewrites = proxy.upstream_says(text);
+        let rewrites = proxy.upstream_says(text, &[]);
         if !rewrites.iter().any(super::upstream::Rewrite::takes_time) {
             match proxy.rewritten(text, rewrites).await {
                 Some(text) => client.write(text.as_bytes()).await?,
@@ -224,11 +252,35 @@ async fn pass<W: AsyncWrite + Unpin>(
 ) -> io::Result<()> {
     let mut open = match parts.take() {
         Some(open) => open,
-        None => sink.begin().await,
+        None => sink.begin().await?,
     };
     open.write(bytes).await?;
-    if !is_last {
-        *parts = Some(open);
+    if is_last {
+        // Whoever wrote it may have died inside of it.
+        return open.end().await;
     }
+    *parts = Some(open);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn frame_in_parts_that_breaks_off_ends_its_line() {
+        let (writer, mut reader) = tokio::io::duplex(1 << 10);
+        let (sink, mut parts) = (Sink::new(writer), None);
+        pass(&sink, &mut parts, b"{\"id\":", false).await.unwrap();
+        pass(&sink, &mut parts, b"", true).await.unwrap();
+        sink.write(b"{}").await.unwrap();
+        pass(&sink, &mut parts, b"whole", false).await.unwrap();
+        pass(&sink, &mut parts, b"\n", true).await.unwrap();
+        sink.close().await;
+        let mut text = String::new();
+        reader.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "{\"id\":\n{}\nwhole\n");
+    }
 }

@@ -3,16 +3,17 @@
 //! Where anything fails, the result stays as it is: a server that works must not stop working because
 //! a store does not.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt as _;
 use tokio::time::timeout;
-use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn};
+use toolstub_session::splice::{Object, Patches, items};
+use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn, is_retrieval};
 
-use super::splice::{Object, Patches, items};
 use super::structured::{long_texts, says_again, says_in_parts};
 use super::{Proxy, Structured};
-use crate::Tool;
 
 const STRUCTURED: &str = "structuredContent";
 const JSON: &str = "application/json";
@@ -25,7 +26,7 @@ impl Proxy {
     pub(super) fn may_be_long(&self, result: &str, tool: &str) -> bool {
         // No text takes more characters than it has bytes.
         let is_long = result.len() as u64 > self.session.config().threshold_chars;
-        is_long && Tool::ALL.iter().all(|retrieval| !tool.ends_with(retrieval.base_name()))
+        is_long && !is_retrieval(tool)
     }
 
     /// The result with stubs in it; `None` if it stays as it is.
@@ -33,9 +34,17 @@ impl Proxy {
     /// A store that does not answer is one that failed: the client waits for its result.
     pub(super) async fn shrink(&self, result: &str, tool: &str) -> Option<String> {
         let more = Duration::from_secs((result.len() / A_SECOND) as u64);
-        let shrunk = timeout(self.patience + more, self.shrink_it(result, tool)).await;
-        shrunk.unwrap_or_else(|_| {
+        let shrinking = AssertUnwindSafe(self.shrink_it(result, tool)).catch_unwind();
+        let shrunk = tokio::select! {
+            shrunk = timeout(self.patience + more, shrinking) => shrunk.ok(),
+            () = self.hurried() => None,
+        };
+        let Some(shrunk) = shrunk else {
             tracing::warn!(tool, "the store does not answer; a result stays as it is");
+            return None;
+        };
+        shrunk.unwrap_or_else(|_| {
+            tracing::warn!(tool, "a fault of ours; a result stays as it is");
             None
         })
     }

@@ -1,8 +1,6 @@
 //! Structured content: what it says again, and the long texts in it.
-
 use std::ops::Range;
-
-use super::splice::{Object, items, span, text};
+use toolstub_session::splice::{Object, items, span, text};
 
 /// How many objects and lists of one item may stand around a text that is the whole.
 const MAX_WRAPPINGS: usize = 8;

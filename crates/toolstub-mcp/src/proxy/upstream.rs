@@ -1,11 +1,11 @@
 //! What a server says: passed on, but for what is named in the module above.
 
 use std::ops::Range;
+use toolstub_session::splice::{Object, Patches, items, span};
 
-use super::asked::{Kind, Request};
+use super::asked::{Kind, Number, Request};
 use super::client::response;
 use super::message::{Frame, Message};
-use super::splice::{Object, Patches, items, span};
 use super::{Asked, Inject, Proxy, Structured, headers};
 
 /// The code of an error that says that there is no such method.
@@ -34,14 +34,15 @@ impl Rewrite {
 }
 
 impl Proxy {
-    /// What is to be changed of a server's frame: mostly nothing. Takes note of what is answered.
-    pub(super) fn upstream_says(&self, text: &str) -> Vec<Rewrite> {
+    /// What is to be changed of a server's frame: mostly nothing. Takes note of what is answered,
+    /// among these requests rather than among others.
+    pub(super) fn upstream_says(&self, text: &str, among: &[Number]) -> Vec<Rewrite> {
         let Some(frame) = Frame::parse(text) else { return Vec::new() };
         let mut asked = self.asked();
         let mut rewrites = Vec::new();
         for message in &frame.messages {
             if message.is_response() {
-                let request = message.id().and_then(|id| asked.answered(&id));
+                let request = message.raw_id().and_then(|id| asked.answered(id, among));
                 let Some(request) = request else { continue };
                 rewrites.extend(self.judge(text, message, request, &mut asked));
             } else if message.method.as_deref() == Some("notifications/tasks")
@@ -86,6 +87,7 @@ impl Proxy {
                 if !is_missing || self.options.inject == Inject::Never {
                     return None;
                 }
+                asked.theirs.note(std::iter::empty(), true);
                 let list = response(&request.raw_id, &self.own_list(request.is_modern));
                 Some(Rewrite { at: span(text, message.raw()), change: Change::Text(list) })
             }
@@ -152,23 +154,31 @@ impl Proxy {
         let list = result.get("tools")?;
         let tools = items(list)?;
         let parsed: Vec<_> = tools.iter().map(|tool| Object::parse(tool)).collect();
-        let is_ours = |tool: &Option<Object<'_>>| {
-            let name = tool.as_ref().and_then(|tool| tool.text("name"));
-            name.is_some_and(|name| self.tools.find(&name).is_some())
-        };
+        let named = |tool: &Option<Object<'_>>| self.tools.find(&tool.as_ref()?.text("name")?);
         for tool in parsed.iter().flatten() {
             asked.mark(tool.text("name").unwrap_or_default(), headers::marked(tool));
         }
-        if is_first {
-            asked.upstream_has_them = parsed.iter().any(is_ours);
-        }
-        let injects = match self.options.inject {
-            Inject::Auto => !asked.upstream_has_them,
+        asked.theirs.note(parsed.iter().filter_map(named), is_first);
+        let theirs = &asked.theirs;
+        let is_hidden = |tool| match self.options.inject {
+            Inject::Auto => !theirs.shows(tool),
             Inject::Always => true,
             Inject::Never => false,
         };
-        if injects && parsed.iter().any(is_ours) {
-            return Some(self.without_theirs(text, list, &tools, &parsed, is_first, is_ours));
+        let is_added = |tool| match self.options.inject {
+            Inject::Auto => is_first && !theirs.has(tool),
+            Inject::Always => is_first,
+            Inject::Never => false,
+        };
+        let added = self.definitions(is_added);
+        if parsed.iter().filter_map(named).any(is_hidden) {
+            // Two tools of one name are refused by models.
+            let kept =
+                tools.iter().zip(&parsed).filter(|(_, tool)| !named(tool).is_some_and(is_hidden));
+            let kept = kept.map(|(raw, tool)| self.without_schema(raw, tool.as_ref()));
+            let kept: Vec<_> = kept.chain((!added.is_empty()).then_some(added)).collect();
+            let with = format!("[{}]", kept.join(","));
+            return Some(Rewrite { at: span(text, list), change: Change::Text(with) });
         }
         let mut patches = Patches::new(list);
         if self.options.structured == Structured::Strip {
@@ -176,36 +186,21 @@ impl Proxy {
                 patches.remove(tool, "outputSchema");
             }
         }
-        if injects && is_first {
-            patches.append(list, &tools, &self.definitions);
+        if !added.is_empty() {
+            patches.append(list, &tools, &added);
         }
         let with = patches.apply()?;
         Some(Rewrite { at: span(text, list), change: Change::Text(with) })
     }
 
-    /// The list without tools that have our names: two of one name are refused by models.
-    fn without_theirs(
-        &self,
-        text: &str,
-        list: &str,
-        tools: &[&str],
-        parsed: &[Option<Object<'_>>],
-        is_first: bool,
-        is_ours: impl Fn(&Option<Object<'_>>) -> bool,
-    ) -> Rewrite {
-        let mut kept = Vec::new();
-        for (raw, tool) in tools.iter().zip(parsed).filter(|(_, tool)| !is_ours(tool)) {
-            let mut patches = Patches::new(raw);
-            if let Some(tool) = tool
-                && self.options.structured == Structured::Strip
-            {
-                patches.remove(tool, "outputSchema");
-            }
-            kept.push(patches.apply().unwrap_or_else(|| (*raw).to_owned()));
+    /// A tool of a list, without its output schema where structured content may go.
+    fn without_schema(&self, raw: &str, tool: Option<&Object<'_>>) -> String {
+        let mut patches = Patches::new(raw);
+        if let Some(tool) = tool
+            && self.options.structured == Structured::Strip
+        {
+            patches.remove(tool, "outputSchema");
         }
-        if is_first {
-            kept.push(self.definitions.clone());
-        }
-        Rewrite { at: span(text, list), change: Change::Text(format!("[{}]", kept.join(","))) }
+        patches.apply().unwrap_or_else(|| raw.to_owned())
     }
 }

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::future::pending;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamCommand};
 use toolstub_session::Config;
 
 use super::wire::call;
-use super::{put, session_id, store};
+use super::{deaf_store, put, session_id, store};
 
 /// Runs a proxy in front of a script.
 fn run(script: &str) -> (DuplexStream, DuplexStream, JoinHandle<Result<Exit, McpError>>) {
@@ -152,6 +153,35 @@ async fn answers_of_ours_outlive_the_program() {
 }
 
 #[tokio::test]
+async fn answers_of_ours_that_wait_outlive_the_program() {
+    let store = store();
+    let reference = put(&store, "p", "x".repeat(30_000)).await;
+    let (mut said, input) = tokio::io::duplex(1 << 20);
+    let (output, heard) = tokio::io::duplex(1 << 10);
+    let proxy = Proxy::new(store, session_id("p"), Config::default(), ProxyOptions::default());
+    let arguments = vec!["-c".into(), "read line; exit 4".into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    let mut frames = String::new();
+    for id in 0..200 {
+        let name = if id % 10 == 0 { "theirs" } else { "openviking_tool_result_read" };
+        let frame = call(name).replace("{}", &format!(r#"{{"ref":"{reference}"}}"#));
+        frames.push_str(&frame.replace(r#""id":7"#, &format!(r#""id":{id}"#)));
+        frames.push('\n');
+    }
+    said.write_all(frames.as_bytes()).await.unwrap();
+    let running =
+        tokio::spawn(async move { proxy.run_command(&command, input, output, pending()).await });
+    // More wait than are answered at once, and the program has ended.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let text = all(heard).await;
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(4));
+    let is_error = |line: &&str| line.contains(r#""error":{"code":-32000"#);
+    assert_eq!(text.lines().count(), 200);
+    assert_eq!(text.lines().filter(is_error).count(), 20);
+    drop(said);
+}
+
+#[tokio::test]
 async fn client_that_does_not_read_is_not_listened_to() {
     let store = store();
     let reference = put(&store, "p", "x".repeat(30_000)).await;
@@ -203,6 +233,23 @@ async fn program_is_ended_when_the_proxy_is_told_to_stop() {
 }
 
 #[tokio::test]
+async fn result_passes_where_the_proxy_is_told_to_stop_before_it_is_stored() {
+    let (mut said, input) = tokio::io::duplex(1 << 10);
+    let (output, heard) = tokio::io::duplex(1 << 20);
+    let (config, options) = (Config::default(), ProxyOptions::default());
+    let proxy = Proxy::new(deaf_store(), session_id("p"), config, options);
+    let script = "read line; printf '{\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"%050000d\"}]}}\\n' 1; cat";
+    let arguments = vec!["-c".into(), script.into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    let stop = tokio::time::sleep(Duration::from_millis(500));
+    let exit = proxy.run_command(&command, input, output, stop).await.unwrap();
+    assert_eq!(exit, Exit::Stopped);
+    let text = all(heard).await;
+    assert!(text.len() > 50_000 && text.contains("00001"), "{}", text.len());
+}
+
+#[tokio::test]
 async fn program_that_is_not_there_is_told() {
     let (_said, input) = tokio::io::duplex(64);
     let (output, _heard) = tokio::io::duplex(64);
@@ -210,6 +257,25 @@ async fn program_that_is_not_there_is_told() {
     let command = UpstreamCommand { program: "no-such-server".into(), arguments: Vec::new() };
     let error = proxy.run_command(&command, input, output, pending()).await.unwrap_err();
     assert!(error.to_string().contains("no-such-server"), "{error}");
+}
+
+#[tokio::test]
+async fn program_that_ends_leaves_nothing_behind() {
+    for (start, least) in [("sleep 100", 2), ("(trap '' TERM; sleep 100; sleep 100)", 3)] {
+        let begun = Instant::now();
+        let (said, heard, running) = run(&format!("{start} >/dev/null & echo $!; exit 3"));
+        assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(3));
+        let taken = begun.elapsed();
+        let limits = Duration::from_secs(least)..Duration::from_secs(least + 5);
+        assert!(limits.contains(&taken), "{taken:?}");
+        let id = all(heard).await;
+        let runs = Command::new("sh").args(["-c", &format!("kill -0 {id}")]).output().unwrap();
+        // One that nobody has buried yet is dead all the same.
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));
+        let is_dead = !runs.status.success() || state.is_ok_and(|state| state.contains(") Z "));
+        assert!(is_dead, "{start}");
+        drop(said);
+    }
 }
 
 #[tokio::test]

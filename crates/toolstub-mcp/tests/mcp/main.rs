@@ -8,14 +8,23 @@ mod tools;
 mod wire;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use toolstub_core::{Ref, SessionId};
 use toolstub_session::{Call, Config, Session, ToolResult};
+use toolstub_store::fault::{Fault, FaultyBackend};
 use toolstub_store::{MemoryBackend, ResultStore};
 
 /// An empty store.
 fn store() -> ResultStore {
     ResultStore::new(Arc::new(MemoryBackend::new()))
+}
+
+/// A store that does not answer.
+fn deaf_store() -> ResultStore {
+    let backend = FaultyBackend::new(Arc::new(MemoryBackend::new()));
+    backend.fail(Fault::Delay(Duration::from_secs(1000)), 1);
+    ResultStore::new(Arc::new(backend))
 }
 
 fn session_id(id: &str) -> SessionId {

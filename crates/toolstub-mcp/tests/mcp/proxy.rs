@@ -314,12 +314,14 @@ async fn tools_are_added_to_the_first_page() {
 }
 
 #[tokio::test]
-async fn tools_of_the_same_names_are_the_servers_unless_ours_are_wanted() {
+async fn tools_that_the_server_has_too_are_its_own_unless_ours_are_wanted() {
     let theirs = r#"{"tools":[{"name":"a"},{"name":"openviking_tool_result_read","mark":1.10}]}"#;
     let call = call("openviking_tool_result_read");
 
     let mut auto = wire(ProxyOptions::default());
-    assert_eq!(auto.exchange(LIST, theirs).await, theirs);
+    let listed = auto.exchange(LIST, theirs).await;
+    assert!(listed.starts_with(theirs.strip_suffix("]}").unwrap()), "{listed}");
+    assert_eq!(names(&listed), ["a", OURS[0], OURS[1], OURS[2]]);
     assert_eq!(auto.ask(&call).await, call);
 
     let mut never = wire(ProxyOptions { inject: Inject::Never, ..ProxyOptions::default() });
@@ -328,12 +330,87 @@ async fn tools_of_the_same_names_are_the_servers_unless_ours_are_wanted() {
         r#"{"tools":[{"name":"a"}]}"#
     );
     assert_eq!(never.ask(&call).await, call);
+    let ours = retrieval("read", &json!({"ref": "toolstub://session/p/tool-results/tr_x"}));
+    assert_eq!(never.ask(&ours).await, ours);
 
     let mut always = wire(ProxyOptions { inject: Inject::Always, ..ProxyOptions::default() });
     let listed = always.exchange(LIST, theirs).await;
     assert_eq!(names(&listed), ["a", OURS[0], OURS[1], OURS[2]]);
     assert!(!listed.contains("mark"));
     assert_eq!(always.retrieve("read", &json!({"ref": "tr_x"})).await["isError"], true);
+    let foreign = json!({"ref": "viking://user/u/sessions/x/tool-results/tr_x"});
+    assert_eq!(always.retrieve("read", &foreign).await["isError"], true);
+}
+
+/// A call of a retrieval tool.
+fn retrieval(name: &str, arguments: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": {"name": format!("openviking_tool_result_{name}"), "arguments": arguments}})
+    .to_string()
+}
+
+#[tokio::test]
+async fn stub_is_read_back_whatever_the_server_has() {
+    let text = log(30_000);
+    for theirs in [&[][..], &OURS[..1], &OURS[2..], &OURS[..]] {
+        for is_listed in [false, true] {
+            let mut wire = wire(ProxyOptions::default());
+            let list =
+                json!({"tools": theirs.iter().map(|n| json!({"name": n})).collect::<Vec<_>>()});
+            if is_listed {
+                let mut listed = names(&wire.exchange(LIST, &list.to_string()).await);
+                listed.sort_unstable();
+                assert_eq!(listed, [OURS[2], OURS[0], OURS[1]]);
+            }
+            let heard: Value = serde_json::from_str(&wire.call(&text_result(&text)).await).unwrap();
+            let stub = heard["content"][0]["text"].as_str().unwrap();
+            let reference = field(stub, "ref").unwrap();
+            let read = wire.retrieve("read", &json!({"tool_output_ref": reference})).await;
+            let piece = read["content"][0]["text"].as_str().unwrap();
+            assert!(text.starts_with(&piece[..10_000]));
+            let found = wire.retrieve("search", &json!({"uri": reference, "query": "log"})).await;
+            assert_eq!(found["isError"], false);
+            // What is of another's goes there, if there may be such a tool.
+            let foreign = json!({"uri": "viking://user/u/sessions/x/tool-results/tr_x"});
+            for (name, own) in ["read", "search", "list"].into_iter().zip(OURS) {
+                let has_it = theirs.contains(&own);
+                if has_it || !is_listed {
+                    let call = retrieval(name, &foreign);
+                    assert_eq!(wire.ask(&call).await, call);
+                } else {
+                    wire.retrieve(name, &foreign).await;
+                }
+                if has_it && is_listed {
+                    let call = retrieval(name, &json!({}));
+                    assert_eq!(wire.ask(&call).await, call);
+                } else {
+                    wire.retrieve(name, &json!({})).await;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn tool_of_a_later_page_is_hidden_where_ours_is_shown() {
+    let mut wire = wire(ProxyOptions::default());
+    let first = r#"{"tools":[{"name":"openviking_tool_result_list"}],"nextCursor":"2"}"#;
+    assert_eq!(names(&wire.exchange(LIST, first).await), [OURS[2], OURS[0], OURS[1]]);
+    let next = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"2"}}"#;
+    let second = r#"{"tools":[{"name":"openviking_tool_result_read"}, {"name":"b","outputSchema":{},"n":1.10},{"name":"openviking_tool_result_list"}],"x":1.10}"#;
+    let expected =
+        r#"{"tools":[{"name":"b","n":1.10},{"name":"openviking_tool_result_list"}],"x":1.10}"#;
+    assert_eq!(wire.exchange(next, second).await, expected);
+    // Ours is shown, so ours is meant; a ref goes where it belongs all the same.
+    assert_eq!(wire.retrieve("read", &json!({"ref": "tr_x"})).await["isError"], true);
+    let foreign =
+        retrieval("read", &json!({"ref": "viking://user/u/sessions/x/tool-results/tr_x"}));
+    assert_eq!(wire.ask(&foreign).await, foreign);
+    let list = retrieval("list", &json!({}));
+    assert_eq!(wire.ask(&list).await, list);
+    // The list may be another one later.
+    assert_eq!(names(&wire.exchange(LIST, r#"{"tools":[]}"#).await), OURS);
+    wire.retrieve("list", &json!({})).await;
 }
 
 #[tokio::test]
@@ -452,6 +529,38 @@ async fn results_of_tasks_leave_stubs() {
         format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks","params":{}}}"#, done(result))
     };
     assert!(wire.tell(&note(&long)).await.len() < 3000);
+}
+
+#[tokio::test]
+async fn answer_is_recognised_however_its_id_is_written() {
+    let mut wire = wire(ProxyOptions::default());
+    for (asked, answered) in [("5.0", "5"), ("1e2", "100"), ("-0", "0"), ("7", "7.0")] {
+        let request = call("read_file").replace(r#""id":7"#, &format!(r#""id":{asked}"#));
+        assert_eq!(wire.ask(&request).await, request);
+        let result = text_result(&log(30_000));
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":{result}}}"#);
+        let heard = wire.tell(&frame).await;
+        assert!(heard.contains("[tool result externalized: "), "{asked}");
+        assert!(heard.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{answered},"#)));
+    }
+    let frame = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, text_result(&log(30_000)));
+    assert_eq!(wire.tell(&frame).await, frame);
+}
+
+#[tokio::test]
+async fn two_calls_of_one_id_both_leave_stubs() {
+    let mut wire = wire(ProxyOptions::default());
+    let batch = format!("[{},{}]", call("read_file"), call("grep"));
+    assert_eq!(wire.ask(&batch).await, batch);
+    for tool in ["read_file", "grep"] {
+        let result = text_result(&log(30_000));
+        let heard = wire.tell(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#)).await;
+        assert!(heard.contains(&format!("tool_name: {tool}")), "{heard}");
+    }
+    assert_eq!(wire.ask(&call("third")).await, call("third"));
+    wire.server.hang_up().await;
+    assert_eq!(wire.client.hear_json().await["error"]["code"], -32000);
+    assert_eq!(wire.client.hear().await, "");
 }
 
 #[tokio::test]

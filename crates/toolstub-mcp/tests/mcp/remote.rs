@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{
@@ -12,9 +13,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamUrl};
 use toolstub_session::Config;
+use toolstub_store::ResultStore;
 
 use super::wire::call;
-use super::{session_id, store};
+use super::{deaf_store, session_id, store};
 
 /// A request that came in.
 #[derive(Debug, Clone)]
@@ -38,6 +40,9 @@ impl Request {
 
 /// What is answered: whole responses, as they go over the wire.
 type Script = Arc<dyn Fn(&Request) -> String + Send + Sync>;
+
+/// What a server says to what it never answers.
+const NEVER: &str = "";
 
 /// A server that answers by a script and remembers what it was asked.
 struct Server {
@@ -90,6 +95,9 @@ async fn answer(stream: TcpStream, script: Script, seen: Arc<Mutex<Vec<Request>>
         let request = Request { method, headers, body: String::from_utf8(body).unwrap() };
         let response = script(&request);
         seen.lock().unwrap().push(request);
+        if response == NEVER {
+            std::future::pending::<()>().await;
+        }
         stream.write_all(response.as_bytes()).await.unwrap();
         if response.contains("connection: close") {
             return;
@@ -128,10 +136,13 @@ struct Client {
 
 impl Client {
     fn new(server: &Server) -> Self {
+        Self::with_store(server, store())
+    }
+
+    fn with_store(server: &Server, store: ResultStore) -> Self {
         let (said, input) = tokio::io::duplex(1 << 20);
         let (output, heard) = tokio::io::duplex(1 << 20);
-        let proxy =
-            Proxy::new(store(), session_id("p"), Config::default(), ProxyOptions::default());
+        let proxy = Proxy::new(store, session_id("p"), Config::default(), ProxyOptions::default());
         let url = UpstreamUrl::new(&server.url, [("authorization", "Bearer t")]).unwrap();
         let running = tokio::spawn(proxy.run_url(url, input, output, std::future::pending()));
         Self { said, heard: BufReader::new(heard), running }
@@ -268,6 +279,81 @@ async fn call_without_a_handshake_is_called_off_by_dropping_it() {
 }
 
 #[tokio::test]
+async fn stub_is_read_back_whatever_the_server_has() {
+    let server = Server::new(|request| match request.says().as_str() {
+        "POST tools/list" => json_body(
+            "",
+            &result(
+                request,
+                r#"{"tools":[{"name":"openviking_tool_result_read"},{"name":"openviking_tool_result_list"}]}"#,
+            ),
+        ),
+        _ if request.body.contains("openviking") => json_body("", &result(request, "\"theirs\"")),
+        _ => json_body("", &result(request, &long_result())),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    let list = client.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+    assert_eq!(list.matches(r#""name":"openviking_tool_result_"#).count(), 3, "{list}");
+    let stub = client.ask(&call("x")).await;
+    let reference = stub.split("ref: ").nth(1).unwrap().split("\\n").next().unwrap();
+    let read = call("openviking_tool_result_read");
+    let ours = read.replace("{}", &json!({ "ref": reference }).to_string());
+    assert!(client.ask(&ours).await.contains("[next_offset: "));
+    let foreign = read.replace("{}", r#"{"uri":"viking://user/u/sessions/x/tool-results/tr_x"}"#);
+    assert!(client.ask(&foreign).await.contains("theirs"));
+    assert!(client.ask(&call("openviking_tool_result_list")).await.contains("theirs"));
+}
+
+#[tokio::test]
+async fn notification_that_is_not_taken_holds_nothing_up() {
+    let server = Server::new(|request| match request.says().as_str() {
+        "POST notifications/progress" => NEVER.to_owned(),
+        "POST x" => json_body("", &result(request, "{}")),
+        _ => accepted(),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    let begun = std::time::Instant::now();
+    client.say(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#).await;
+    client.say(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).await;
+    assert!(client.ask(&call("openviking_tool_result_list")).await.contains("No tool result"));
+    client.ask(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#).await;
+    client
+        .say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
+        .await;
+    client.say(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).await;
+    while server.seen().len() < 4 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // What is told arrives in order.
+    assert!(!server.requests().iter().any(|request| request.contains("list_changed")));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(client.leave().await, Exit::Client);
+}
+
+#[tokio::test]
+async fn nothing_arrives_before_the_client_has_begun() {
+    let server = Server::new(|request| match request.says().as_str() {
+        "POST notifications/initialized" => {
+            std::thread::sleep(Duration::from_millis(300));
+            accepted()
+        }
+        "POST x" => json_body("", &result(request, "{}")),
+        _ => accepted(),
+    })
+    .await;
+    let mut client = Client::new(&server);
+    client.say(INITIALIZED).await;
+    client.say(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).await;
+    client.say(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).await;
+    client.ask(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#).await;
+    assert_eq!(client.leave().await, Exit::Client);
+    assert_eq!(server.requests()[0], "POST notifications/initialized");
+    assert!(server.requests().len() >= 4);
+}
+
+#[tokio::test]
 async fn failures_are_answers() {
     let server = Server::new(|request| {
         let body: Value = serde_json::from_str(&request.body).unwrap();
@@ -380,12 +466,23 @@ async fn client_that_goes_and_reads_slowly_gets_all() {
         client.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#)).await;
     }
     drop(client.said);
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
     let mut text = String::new();
     client.heard.read_to_string(&mut text).await.unwrap();
     assert_eq!(text.lines().count(), 3);
     assert!(text.lines().all(|line| line.len() > 3 << 20 && line.ends_with("\"}")));
     assert_eq!(client.running.await.unwrap().unwrap(), Exit::Client);
+}
+
+#[tokio::test]
+async fn result_passes_where_the_client_goes_before_it_is_stored() {
+    let server = Server::new(|request| json_body("", &result(request, &long_result()))).await;
+    let mut client = Client::with_store(&server, deaf_store());
+    client.say(&call("x")).await;
+    drop(client.said);
+    let mut text = String::new();
+    client.heard.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text, format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}}\n", long_result()));
 }
 
 #[tokio::test]
@@ -433,6 +530,17 @@ fn urls_and_headers_that_cannot_be_used_are_told() {
     };
     refuses("ftp://x/", ("a", "b"), "http");
     refuses("http://", ("a", "b"), "http");
+    for url in [
+        "ftp://user:secret@x/mcp?key=secret#secret",
+        "http://user:secret@x:port/mcp?key=secret",
+        "http://user:secret/@[x/mcp#secret",
+        "HTTP://secret@/?secret",
+    ] {
+        let error = UpstreamUrl::new(url, []).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
+    }
+    let error = UpstreamUrl::new("HTTP://u:secret@X/a@b?secret", [("a b", "c")]).unwrap_err();
+    assert!(error.to_string().contains("at HTTP://X/a@b: "), "{error}");
     refuses("http://x/", ("a b", "c"), "`a b`");
     refuses("http://x/", ("a", "c\nd"), "`a`");
     let url = UpstreamUrl::new("http://x/?key=secret", [("authorization", "secret")]).unwrap();

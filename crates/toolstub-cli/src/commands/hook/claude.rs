@@ -2,8 +2,8 @@
 //! but the text that is replaced stays as it came, and tools whose shape is not known are left alone.
 
 use anyhow::anyhow;
-use toolstub_mcp::splice::Object;
 use toolstub_session::Replacement;
+use toolstub_session::splice::Object;
 
 use super::taken::{Taken, whole};
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub(super) fn take<'a>(fields: &Object<'a>, tool: &str) -> Result<Option<Taken<'
         "Grep" => response.get("content"),
         "WebFetch" => response.get("result"),
         "Agent" | "Task" => {
-            let blocks = response.get("content").and_then(toolstub_mcp::splice::items);
+            let blocks = response.get("content").and_then(toolstub_session::splice::items);
             taken.blocks(body, &blocks.unwrap_or_default());
             None
         }

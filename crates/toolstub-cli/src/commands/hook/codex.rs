@@ -2,8 +2,8 @@
 //! reason alone. What a command put out was cut before, to a number of tokens.
 
 use serde_json::json;
-use toolstub_mcp::splice::Object;
 use toolstub_session::Replacement;
+use toolstub_session::splice::Object;
 
 use super::taken::Taken;
 

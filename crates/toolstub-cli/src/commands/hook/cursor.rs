@@ -1,7 +1,7 @@
 //! Cursor: `postToolUse`. Only what MCP servers returned can be replaced.
 
-use toolstub_mcp::splice::{Object, items, text};
 use toolstub_session::Replacement;
+use toolstub_session::splice::{Object, items, text};
 
 use super::taken::Taken;
 

@@ -2,8 +2,8 @@
 //! stubs; else by refusing it, with the stub for a reason, which a model sees as an error.
 
 use serde_json::json;
-use toolstub_mcp::splice::{Object, items};
 use toolstub_session::Replacement;
+use toolstub_session::splice::{Object, items};
 
 use super::taken::Taken;
 

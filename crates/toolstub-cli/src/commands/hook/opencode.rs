@@ -2,8 +2,8 @@
 //! the two of us. A tool of its own has an `output`; what an MCP server returned, `content`.
 
 use serde_json::Value;
-use toolstub_mcp::splice::{Object, items};
 use toolstub_session::Replacement;
+use toolstub_session::splice::{Object, items};
 
 use super::taken::{Taken, whole};
 use crate::failure::Failure;

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 use toolstub_core::utf8::count_chars;
-use toolstub_mcp::splice::{Object, Patches, items, span, text};
+use toolstub_session::splice::{Object, Patches, items, span, text};
 use toolstub_session::{Replacement, Standing, ToolResult};
 
 use super::LARGEST;

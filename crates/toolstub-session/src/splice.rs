@@ -1,12 +1,25 @@
-//! JSON as it stands in a frame: read without a tree, changed without touching the rest.
+//! JSON as it stands in a text: read without a tree, changed without touching the rest.
 //!
-//! Servers write numbers, escapes and fields that nobody here knows. What is not to be changed is not
-//! even read: values are slices of the frame, and a change replaces slices.
+//! Hosts and servers write numbers, escapes, white space and fields that nobody here knows. What is not to be
+//! changed is not even read: values are slices of the text, and a change replaces slices.
+//!
+//! ```
+//! use toolstub_session::splice::{Object, Patches};
+//!
+//! let text = r#"{"n": 1.10, "text": "long", "more": [1, 2]}"#;
+//! let object = Object::parse(text).ok_or("it is an object")?;
+//! let mut patches = Patches::new(text);
+//! patches.edit(&object, &[("text", Some("\"short\"".to_owned())), ("more", None)]);
+//! assert_eq!(patches.apply().as_deref(), Some(r#"{"n": 1.10, "text": "short"}"#));
+//! # Ok::<(), &str>(())
+//! ```
 
-use std::fmt;
+use std::fmt::{self, Write as _};
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The fields of an object, in order, as slices of its text.
@@ -23,7 +36,8 @@ impl<'a> Object<'a> {
         if !raw.starts_with('{') {
             return None;
         }
-        let Fields(fields) = serde_json::from_str(raw).ok()?;
+        let Fields::<&RawValue>(fields) = serde_json::from_str(raw).ok()?;
+        let fields = fields.into_iter().map(|(name, value)| (name, value.get())).collect();
         Some(Self { raw, fields })
     }
 
@@ -111,25 +125,41 @@ impl<'a> Patches<'a> {
 
     /// Takes a field out of an object, each time that it stands there.
     pub fn remove(&mut self, object: &Object<'a>, name: &str) {
-        self.remove_all(object, &[name]);
+        self.edit(object, &[(name, None)]);
     }
 
-    /// Takes several fields out of an object, each time that they stand there. What is taken out of one
-    /// object is to be named at once: two fields beside each other share a comma.
+    /// Takes several fields out of an object, each time that they stand there.
     pub fn remove_all(&mut self, object: &Object<'a>, names: &[&str]) {
+        let changes: Vec<_> = names.iter().map(|name| (*name, None)).collect();
+        self.edit(object, &changes);
+    }
+
+    /// Gives a field of an object this value, a JSON text.
+    pub fn insert(&mut self, object: &Object<'a>, name: &str, value: &str) {
+        self.edit(object, &[(name, Some(value.to_owned()))]);
+    }
+
+    /// Gives fields of an object other values, each a JSON text, or takes them out.
+    ///
+    /// A field that is not there comes behind the others, in the order of the changes, which name each
+    /// field once. What is changed of one object is to be said at once: two fields beside each other
+    /// share a comma.
+    pub fn edit(&mut self, object: &Object<'a>, changes: &[(&str, Option<String>)]) {
         // Between one value and the next stand white space, a comma, the name and a colon.
-        let mut from = span(self.text, object.raw).start + 1;
+        let begin = span(self.text, object.raw).start + 1;
+        let mut from = begin;
         let mut places = Vec::with_capacity(object.fields.len());
         for (field, value) in &object.fields {
             let value = span(self.text, value);
             let start = from + self.text[from..value.start].find('"').unwrap_or(0);
-            places.push((names.contains(&field.as_str()), start..value.end));
+            let is_removed = changes.iter().any(|(name, with)| name == field && with.is_none());
+            places.push((is_removed, start..value.end));
             from = value.end;
         }
         // A comma goes with the field behind it; in front of the first that stays, with the one before.
         let mut kept_before = None;
-        for (index, (removed, place)) in places.iter().enumerate() {
-            if !removed {
+        for (index, (is_removed, place)) in places.iter().enumerate() {
+            if !is_removed {
                 kept_before = Some(place.end);
                 continue;
             }
@@ -143,15 +173,21 @@ impl<'a> Patches<'a> {
             };
             self.patches.push((range, String::new()));
         }
-    }
-
-    /// Adds a field, which the object does not have, behind the others.
-    pub fn insert(&mut self, object: &Object<'a>, name: &str, value: &str) {
-        let (at, comma) = match object.fields.last() {
-            Some((_, last)) => (span(self.text, last).end, ","),
-            None => (span(self.text, object.raw).start + 1, ""),
-        };
-        self.patches.push((at..at, format!("{comma}\"{name}\":{value}")));
+        let (mut added, mut is_empty) = (String::new(), kept_before.is_none());
+        for (name, with) in changes {
+            let Some(with) = with else { continue };
+            if let Some(old) = object.get(name) {
+                self.replace(old, with.clone());
+                continue;
+            }
+            let comma = if is_empty { "" } else { "," };
+            let _ = write!(added, "{comma}{}:{with}", Value::from(*name));
+            is_empty = false;
+        }
+        if !added.is_empty() {
+            let end = places.last().map_or(begin, |(_, place)| place.end);
+            self.patches.push((end..end, added));
+        }
     }
 
     /// Adds items, written one behind the other, to the end of an array that has these.
@@ -184,13 +220,14 @@ impl<'a> Patches<'a> {
     }
 }
 
-struct Fields<'a>(Vec<(String, &'a str)>);
+/// The fields of an object, in order, whatever their values are read as.
+pub(crate) struct Fields<V>(pub(crate) Vec<(String, V)>);
 
-impl<'de> Deserialize<'de> for Fields<'de> {
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Fields<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Fields<'de>;
+        struct Reader<V>(PhantomData<V>);
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for Reader<V> {
+            type Value = Fields<V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -198,20 +235,19 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields = Vec::new();
-                while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
-                    fields.push((name, value.get()));
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
                 }
                 Ok(Fields(fields))
             }
         }
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_map(Reader(PhantomData))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     #[track_caller]
     fn removes(text: &str, name: &str, expected: &str) {
@@ -232,6 +268,23 @@ mod tests {
         removes(r#"{"b":3,"a":1,"a":2}"#, "a", r#"{"b":3}"#);
         removes(r#"{"a":1,"a":2}"#, "a", "{}");
         removes(r#"{"b":3}"#, "a", r#"{"b":3}"#);
+    }
+
+    #[test]
+    fn fields_come_and_go_at_once() {
+        let text = r#"{"a":1, "b":2, "c":3}"#;
+        for (changes, expected) in [
+            (&[("a", None), ("b", None), ("c", None), ("d", Some("4"))][..], r#"{"d":4}"#),
+            (&[("c", None), ("d", Some("4"))], r#"{"a":1, "b":2,"d":4}"#),
+            (&[("b", Some("9")), ("c", None), ("x", None)], r#"{"a":1, "b":9}"#),
+            (&[("d", Some("4")), ("é\"", Some("5"))], r#"{"a":1, "b":2, "c":3,"d":4,"é\"":5}"#),
+        ] {
+            let mut patches = Patches::new(text);
+            let changes: Vec<_> =
+                changes.iter().map(|(name, with)| (*name, with.map(str::to_owned))).collect();
+            patches.edit(&Object::parse(text).unwrap(), &changes);
+            assert_eq!(patches.apply().unwrap(), expected);
+        }
     }
 
     #[test]
@@ -261,8 +314,8 @@ mod tests {
         patches.append(list, &items(list).unwrap(), "2,3");
         let empty = object.get("e").unwrap();
         patches.append(empty, &items(empty).unwrap(), "4");
-        patches.insert(&object.object("o").unwrap(), "x", "{}");
-        patches.insert(&object, "y", "5");
+        patches.edit(&object.object("o").unwrap(), &[("x", Some("{}".to_owned()))]);
+        patches.edit(&object, &[("y", Some("5".to_owned()))]);
         let expected = r#" {"n":123456789012345678901234567890, "list" : [ 1.10,2,3 ],"o":{"x":{} },"e":[4],"y":5} "#;
         assert_eq!(patches.apply().unwrap(), expected);
     }
