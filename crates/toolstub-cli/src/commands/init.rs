@@ -169,7 +169,11 @@ impl Step {
         let is_before = |was: &str| !edit.is_in(was) && is_made(text, Some(was));
         // Nothing was changed since: what was there comes back to the letter.
         let was = place.backups_that(is_before).pop();
-        if was.is_some() || is_made(text, None) {
+        // What somebody has but ended with a line end since was not made by us for that.
+        let is_about =
+            |was: &str| !edit.is_in(was) && is_made(text.trim_end(), Some(was.trim_end()));
+        let is_ours = || is_made(text, None) && place.backups_that(is_about).is_empty();
+        if was.is_some() || is_ours() {
             let (name, after) = was.unzip();
             let mut spent: Vec<_> = name.into_iter().collect();
             let between = place.backups_that(|text| is_made(text, after.as_deref()));

@@ -154,6 +154,16 @@ fn what_was_changed_since_stays() {
 }
 
 #[test]
+fn a_line_end_makes_no_file_ours() {
+    let home = Home::new();
+    let path = file(&home, ".claude/settings.json", "{}");
+    exits(&home.run(&["init", "claude"]), 0);
+    fs::write(&path, text(&path) + "\n").unwrap();
+    exits(&home.run(&["init", "claude", "--uninstall"]), 0);
+    assert_eq!(text(&path), "{}\n");
+}
+
+#[test]
 fn hooks_are_run_by_what_was_asked_for() {
     let home = Home::new();
     exits(&home.run(&["init", "claude", "--threshold", "8000", "--store", "my kept"]), 0);

@@ -1,9 +1,14 @@
 //! The tools as a server, in both eras of the protocol, over streams and over HTTP.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use toolstub_mcp::{Tools, http_service, serve};
 use toolstub_session::Config;
+use toolstub_store::fault::{Fault, FaultyBackend};
+use toolstub_store::{MemoryBackend, ResultStore};
 
 use super::{put, session_id, store};
 
@@ -26,7 +31,10 @@ async fn tools() -> Tools {
 
 /// What a server says to frames, one answer for each that has an id.
 async fn say(frames: &[Value]) -> Vec<Value> {
-    let tools = tools().await;
+    say_to(tools().await, frames).await
+}
+
+async fn say_to(tools: Tools, frames: &[Value]) -> Vec<Value> {
     let (near, far) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(far);
     let serving = tokio::spawn(serve(tools, input, output));
@@ -152,6 +160,20 @@ async fn arguments_that_are_no_object_are_taken_or_told() {
     assert_eq!(say(&[initialize, initialized, unknown]).await[1]["error"]["code"], -32601);
 }
 
+#[tokio::test(start_paused = true)]
+async fn store_that_does_not_answer_is_told() {
+    let backend = FaultyBackend::new(Arc::new(MemoryBackend::new()));
+    backend.fail(Fault::Delay(Duration::from_secs(1000)), 1);
+    let store = ResultStore::new(Arc::new(backend));
+    let tools = Tools::new(store, session_id("s"), &Config::default());
+    let [initialize, initialized] = handshake();
+    let answers = say_to(tools, &[initialize, initialized, list(1, None), list(2, None)]).await;
+    assert_eq!(answers[1]["result"]["isError"], true);
+    let text = answers[1]["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("in time; try again later"), "{text}");
+    assert_eq!(answers[2]["result"]["isError"], false);
+}
+
 #[tokio::test]
 async fn what_is_said_before_the_beginning_ends_nothing() {
     let off = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
@@ -207,7 +229,7 @@ async fn client_that_reads_slowly_has_every_answer() {
     let mut lines = BufReader::with_capacity(1 << 10, reader).lines();
     let mut seen = std::collections::BTreeSet::new();
     while let Some(line) = lines.next_line().await.unwrap() {
-        tokio::time::sleep(std::time::Duration::from_secs(100)).await;
+        tokio::time::sleep(Duration::from_secs(100)).await;
         let answer: Value = serde_json::from_str(&line).unwrap();
         seen.insert(answer["id"].as_u64().unwrap());
     }
