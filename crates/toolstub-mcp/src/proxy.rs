@@ -2,8 +2,9 @@
 //!
 //! Frames go through as they are, byte for byte. What is changed is named here, and nothing else is:
 //! the capability to have tools, the list of tools (the three retrieval tools behind the first page,
-//! output schemas gone where structured content may be), and results that are too long. Calls of the
-//! three tools are answered here.
+//! as far as the server has them not; output schemas gone where structured content may be), and
+//! results that are too long. Calls of the three tools are answered here, unless they are meant for
+//! the server's own.
 
 mod asked;
 mod child;

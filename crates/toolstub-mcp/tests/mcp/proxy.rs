@@ -277,6 +277,17 @@ async fn structured_content_that_shrinks_keeps_its_shape() {
 }
 
 #[tokio::test]
+async fn half_of_a_surrogate_pair_is_no_text() {
+    let mut wire = wire(ProxyOptions::default());
+    let half = format!(r#"{{"type":"text","text":"{}\ud83d"}}"#, "x".repeat(30_000));
+    let whole = format!(r#"{{"content":[{half},{{"type":"text","text":"short"}}]}}"#);
+    assert_eq!(wire.call(&whole).await, whole);
+    // A whole pair is one.
+    let heard = wire.call(&whole.replace(r"\ud83d", r"\ud83d\ude00")).await;
+    assert!(heard.contains("[tool result externalized: "));
+}
+
+#[tokio::test]
 async fn retrieved_text_is_never_put_out_again() {
     let config = Config { threshold_chars: 1000, ..Config::default() };
     let mut wire = Wire::new(&store(), config, ProxyOptions::default());
