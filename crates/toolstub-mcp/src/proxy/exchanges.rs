@@ -121,10 +121,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         self.droppable.retain(|_, exchange| !exchange.is_finished());
         if self.call_off(text) {
             // Forgotten, so that no answer is expected.
-            self.proxy.client_says(text);
+            self.proxy.client_says(text).await;
             return;
         }
-        let from = self.proxy.client_says(text);
+        let from = self.proxy.client_says(text).await;
         let body = match &from.forward {
             Forward::Unchanged => text,
             Forward::Text(left) => left,
