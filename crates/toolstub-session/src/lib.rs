@@ -61,10 +61,16 @@ pub use hydrate::{Hydrated, Missing};
 pub use messages::{Changed, Context, Place, Scope};
 pub use part::{Part, ToolPart};
 pub use policy::{Plan, Role, Size, plan};
-pub use read_back::parse_ref;
+pub use read_back::{is_retrieval, parse_ref};
 pub use session::{Identity, Session};
 pub use shape::Shape;
+pub use toolstub_core::{
+    EventId, IdError, Reason, Ref, RefForm, SessionId, Sha256, ToolResultId, UserId,
+};
 pub use toolstub_render::ReadBack;
+pub use toolstub_store::{
+    MemoryBackend, ReadRequest, Removed, ResultStore, SearchRequest, SessionStore, StoreError,
+};
 pub use turn::{
     Call, Externalized, Outcome, Owner, Replacement, Source, Standing, ToolResult, Turn,
 };

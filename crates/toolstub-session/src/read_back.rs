@@ -9,7 +9,21 @@ use crate::turn::Call;
 
 const READ: &str = "tool_result_read";
 const SEARCH: &str = "tool_result_search";
+const LIST: &str = "tool_result_list";
+const STUB: &str = "tool_result_stub";
 const READ_EVENT: &str = "toolresult_read";
+
+/// Whether a tool is one of those that read, search or list what is stored, whatever stands before its
+/// name: what it returned must not be stored again.
+///
+/// ```
+/// use toolstub_session::is_retrieval;
+/// assert!(is_retrieval("mcp__files__openviking_tool_result_search"));
+/// assert!(!is_retrieval("mcp__files__read_text_file"));
+/// ```
+pub fn is_retrieval(tool_name: &str) -> bool {
+    [READ, SEARCH, LIST, STUB, READ_EVENT].iter().any(|name| tool_name.ends_with(name))
+}
 
 /// What a retrieval tool was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,7 +21,8 @@ MODULES = Path("node_modules/@modelcontextprotocol").resolve()
 EVERYTHING = ["node", f"{MODULES}/server-everything/dist/index.js"]
 FILESYSTEM = ["node", f"{MODULES}/server-filesystem/dist/index.js", str(FILES)]
 # Each of its processes has a graph of its own.
-MEMORY = ["sh", "-c", 'MEMORY_FILE_PATH=$PWD/memory/$$ exec "$@"', "memory", "node", f"{MODULES}/server-memory/dist/index.js"]
+MEMORY = ["sh", "-c", 'MEMORY_FILE_PATH=$PWD/memory/$$ exec "$@"', "memory", "node",
+          f"{MODULES}/server-memory/dist/index.js"]
 GIT = ["v2/bin/mcp-server-git", "--repository", str(REPOSITORY)]
 TIME = ["v2/bin/mcp-server-time", "--local-timezone=UTC"]
 FETCH = ["v2/bin/mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips"]

@@ -6,7 +6,8 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from common import FILES, FILESYSTEM, OURS, SQLITE, TOOLSTUB, done, is_stub, joined, next_offset, proxied, ref_of, same, service
+from common import (FILES, FILESYSTEM, OURS, SQLITE, TOOLSTUB, done, is_stub, joined, next_offset, proxied, ref_of, same,
+                    service)
 
 
 async def run(command, work):

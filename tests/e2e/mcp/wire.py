@@ -105,15 +105,18 @@ class Wire:
         return answer
 
     def close(self, seconds=20):
-        """Ends the client's side, and gives the code that the other ended with."""
+        """Ends the client's side, hears all, and gives the code that the other ended with."""
         self.process.stdin.close()
         try:
-            return self.process.wait(seconds)
+            code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             # Some servers do not end with their input; the proxy sees to it itself.
             self.process.terminate()
             self.process.wait(10)
-            return None
+            code = None
+        with self.hearing:
+            assert self.hearing.wait_for(lambda: self.is_over, 10), "somebody holds the stream open"
+        return code
 
     def whole(self, ref):
         """All of an original, as a model would get it."""

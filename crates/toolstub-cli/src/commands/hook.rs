@@ -20,9 +20,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use toolstub_core::SessionId;
 use toolstub_core::utf8::count_chars;
-use toolstub_mcp::Tool;
 use toolstub_session::splice::Object;
-use toolstub_session::{Call, FailureMode, Identity, Replacement, Session, Turn};
+use toolstub_session::{Call, FailureMode, Identity, Replacement, Session, Turn, is_retrieval};
 
 use self::taken::Taken;
 use super::Outcome;
@@ -201,12 +200,6 @@ fn sender(fields: &Object<'_>, in_cursor: bool) -> Sender {
         Some(_) => Sender::Other,
         None => Sender::Unknown,
     }
-}
-
-/// Whether a tool brings back what is stored, whosever server offers it: what it returns was asked for.
-fn is_retrieval(tool: &str) -> bool {
-    let named = Tool::ALL.into_iter().map(Tool::base_name);
-    named.chain([Tool::Stub.base_name(), "toolresult_read"]).any(|name| tool.ends_with(name))
 }
 
 /// The session that was given, else the host's.

@@ -10,11 +10,10 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use tokio::time::timeout;
 use toolstub_session::splice::{Object, Patches, items};
-use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn};
+use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn, is_retrieval};
 
 use super::structured::{long_texts, says_again, says_in_parts};
 use super::{Proxy, Structured};
-use crate::Tool;
 
 const STRUCTURED: &str = "structuredContent";
 const JSON: &str = "application/json";
@@ -27,7 +26,7 @@ impl Proxy {
     pub(super) fn may_be_long(&self, result: &str, tool: &str) -> bool {
         // No text takes more characters than it has bytes.
         let is_long = result.len() as u64 > self.session.config().threshold_chars;
-        is_long && Tool::ALL.iter().all(|retrieval| !tool.ends_with(retrieval.base_name()))
+        is_long && !is_retrieval(tool)
     }
 
     /// The result with stubs in it; `None` if it stays as it is.

@@ -50,6 +50,8 @@ impl Edit {
                 for entry in entries {
                     text = entry.install(&text)?;
                 }
+                // Nothing that a host could not read is written, whatever it was made of.
+                check(&text, *comments)?;
                 Ok(text)
             }
             Self::Toml(server) => server.install(text.unwrap_or_default()),
@@ -71,6 +73,7 @@ impl Edit {
                 for entry in entries {
                     text = entry.uninstall(&text)?;
                 }
+                check(&text, *comments)?;
                 text
             }
             Self::Toml(server) => server.uninstall(text)?,

@@ -63,10 +63,15 @@ fn insert_into(document: &Document<'_>, at: &Node, name: Option<&str>, value: &V
     let text = document.text;
     let children = document.children(at);
     let unit = document.indent();
+    // Behind comments that stand behind the last value; its comma goes before them.
+    let close = at.span.end - 1;
+    let begin = children.last().map_or(at.span.start + 1, |last| last.end);
+    let behind = text[..close].trim_end().len().max(begin);
     let in_lines = match children.first() {
         Some(first) => text[at.span.start..first.start].contains('\n'),
         None => document.children(document.root()).is_empty() || text.trim_end().contains('\n'),
     };
+    let in_lines = in_lines || ends_in_comment(&text[begin..behind]);
     let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let outer = document.line_indent(at.span.start);
     let inner = match children.last() {
@@ -88,9 +93,6 @@ fn insert_into(document: &Document<'_>, at: &Node, name: Option<&str>, value: &V
         written.push_str(&value.to_string());
     }
 
-    // Behind comments that stand behind the last value; its comma goes before them.
-    let close = at.span.end - 1;
-    let behind = text[..close].trim_end().len().max(at.span.start + 1);
     let mut changed = String::with_capacity(text.len() + written.len() + 64);
     match children.last() {
         Some(last) if document.comma(last.end..close).is_none() => {
@@ -149,7 +151,14 @@ pub(super) fn remove(text: &str, span: Range<usize>) -> anyhow::Result<String> {
         let Some(child) = children.get(index).cloned() else { bail!("nothing stands there") };
         let parent = parent.span.clone();
         let source = document.text;
-        let before = source[..child.start].trim_end().len().max(parent.start + 1);
+        let begin = index.checked_sub(1).and_then(|previous| children.get(previous));
+        let begin = begin.map_or(parent.start + 1, |previous| previous.end);
+        let mut before = source[..child.start].trim_end().len().max(begin);
+        let behind = source[child.end..].trim_start_matches([' ', '\t', ',']);
+        if ends_in_comment(&source[begin..before]) && !behind.starts_with(['\r', '\n']) {
+            // The comment's line ends before the value.
+            before += source[before..child.start].find('\n').map_or(0, |end| end + 1);
+        }
         let after = children.get(index + 1).map_or(parent.end - 1, |next| next.start);
         let comma = document.comma(child.end..after).or_else(|| {
             let previous = children.get(index.checked_sub(1)?)?;
@@ -181,6 +190,20 @@ pub(super) fn remove(text: &str, span: Range<usize>) -> anyhow::Result<String> {
         }
         return Ok(changed);
     }
+}
+
+/// Whether what stands between two values ends in a comment that goes to the end of its line.
+fn ends_in_comment(between: &str) -> bool {
+    let mut rest = between;
+    while let Some(start) = rest.find('/') {
+        rest = &rest[start..];
+        let (end, length) = if rest.starts_with("//") { ("\n", 1) } else { ("*/", 2) };
+        let Some(at) = rest.get(2..).and_then(|comment| comment.find(end)) else {
+            return end == "\n";
+        };
+        rest = &rest[2 + at + length..];
+    }
+    false
 }
 
 #[cfg(test)]
@@ -216,6 +239,10 @@ mod tests {
             "{\n\t\"a\": {\n\t\t\"b\": [\n\t\t\t2, // two\n\t\t\t{\n\t\t\t\t\"n\": 1\n\t\t\t}\n\t\t]\n\t}\n}",
         );
         appends(
+            "{\"a\": {\"b\": [2 // two\n]}}",
+            "{\"a\": {\"b\": [2, // two\n  {\n    \"n\": 1\n  }\n]}}",
+        );
+        appends(
             "{\r\n  \"a\": { \"b\": [] }\r\n}\r\n",
             "{\r\n  \"a\": { \"b\": [\r\n    {\r\n      \"n\": 1\r\n    }\r\n  ] }\r\n}\r\n",
         );
@@ -235,6 +262,9 @@ mod tests {
         removes(r#"{"x": 1, "a": {"b": {"c": 2}}}"#, &["a", "b", "c"], r#"{"x": 1}"#);
         removes(r#"{"a": {"b": 1}}"#, &["a", "b"], "{}");
         removes("{\n  \"a\": 1, // one\n  \"b\": 2,\n}", &["b"], "{\n  \"a\": 1, // one\n}");
+        removes("{ // all\n\"b\": 2 }", &["b"], "{ // all\n }");
+        removes("{ \"a\": 1, // one\n\"b\": 2 }", &["b"], "{ \"a\": 1 // one\n }");
+        removes("{ \"a\": 1 /* // */,\n\"b\": 2 }", &["b"], "{ \"a\": 1 /* // */ }");
         removes("{\n  \"a\": /* , */ 1,\n  \"b\": 2\n}", &["b"], "{\n  \"a\": /* , */ 1\n}");
     }
 
