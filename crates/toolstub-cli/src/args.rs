@@ -397,8 +397,8 @@ pub(crate) struct Proxy {
     /// A text of more characters leaves a stub [default: 20000]
     #[arg(long, value_name = "CHARS")]
     pub(crate) threshold: Option<u64>,
-    /// When the retrieval tools are offered beside those of the server: unless it has tools of these
-    /// names, always, or never.
+    /// When the retrieval tools are offered beside those of the server: those that it has not, all
+    /// whatever it has, or none.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) inject: Inject,
     /// What becomes of structured content: too much of it goes out, it stays, or long texts in it leave

@@ -2,8 +2,9 @@
 //!
 //! Frames go through as they are, byte for byte. What is changed is named here, and nothing else is:
 //! the capability to have tools, the list of tools (the three retrieval tools behind the first page,
-//! output schemas gone where structured content may be), and results that are too long. Calls of the
-//! three tools are answered here.
+//! as far as the server has them not; output schemas gone where structured content may be), and
+//! results that are too long. Calls of the three tools are answered here, unless they are meant for
+//! the server's own.
 
 mod asked;
 mod child;
@@ -22,14 +23,12 @@ mod upstream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::watch;
 use toolstub_core::SessionId;
 use toolstub_session::{Config, FailureMode, Session};
 use toolstub_store::ResultStore;
 
 use self::asked::Asked;
-use crate::tools::Whose;
 use crate::{Tool, Tools};
 
 pub use self::child::{Exit, UpstreamCommand};
@@ -134,24 +133,6 @@ impl Proxy {
         let _ = self.hurries.subscribe().wait_for(|hurries| *hurries).await;
     }
 
-    /// The tool of ours that a call is for; none where the server is to answer it.
-    ///
-    /// A stub can be read back whoever has the tool that it names, so a ref goes where it belongs. What
-    /// names no result is for whoever showed the tool.
-    fn own(&self, name: &str, arguments: &Value, asked: &Asked) -> Option<Tool> {
-        let tool = self.tools.find(name)?;
-        let is_ours = match self.options.inject {
-            Inject::Auto => match self.tools.whose(arguments) {
-                Whose::Ours => true,
-                Whose::Foreign => asked.theirs.are_known && !asked.theirs.has(tool),
-                Whose::Nobody => !asked.theirs.shows(tool),
-            },
-            Inject::Always => true,
-            Inject::Never => false,
-        };
-        is_ours.then_some(tool)
-    }
-
     /// Our tools that are to be in a list, as its items.
     fn definitions(&self, is_in: impl Fn(Tool) -> bool) -> String {
         let own = self.definitions.iter().filter(|(tool, _)| is_in(*tool));
@@ -191,7 +172,7 @@ mod tests {
         let (session, config) = (SessionId::new("p").unwrap(), Config::default());
         let proxy = Proxy::new(store, session, config, ProxyOptions::default());
         let asked = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#;
-        let from = proxy.client_says(asked);
+        let from = proxy.client_says(asked).await;
         assert_eq!(from.asked.len(), 1);
         let text = "a line\\n".repeat(10_000);
         let answer = format!(

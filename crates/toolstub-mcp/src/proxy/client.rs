@@ -5,8 +5,9 @@ use tokio::time::timeout;
 
 use super::asked::{Kind, Number, Request};
 use super::message::{Frame, Message};
-use super::{Asked, Proxy};
+use super::{Asked, Inject, Proxy};
 use crate::Tool;
+use crate::tools::Whose;
 
 /// What becomes of a client's frame.
 #[derive(Debug)]
@@ -47,12 +48,19 @@ pub(super) struct Local {
 
 impl Proxy {
     /// Takes note of what a client asks, and says what is to become of it.
-    pub(super) fn client_says(&self, text: &str) -> FromClient {
+    pub(super) async fn client_says(&self, text: &str) -> FromClient {
         let Some(frame) = Frame::parse(text) else { return FromClient::unchanged() };
+        let mut locals = Vec::with_capacity(frame.messages.len());
+        for message in &frame.messages {
+            locals.push(match self.local(message) {
+                Some(local) if self.is_ours(&local).await => Some(local),
+                _ => None,
+            });
+        }
         let mut asked = self.asked();
         let (mut answers, mut rest, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-        for message in &frame.messages {
-            if let Some(local) = self.local(message, &asked) {
+        for (message, local) in frame.messages.iter().zip(locals) {
+            if let Some(local) = local {
                 answers.push(local);
             } else {
                 numbers.extend(note(message, &mut asked));
@@ -67,19 +75,41 @@ impl Proxy {
         FromClient { forward, answers, is_batch: frame.is_batch, asked: numbers }
     }
 
-    /// The request that a message is, if it is answered here.
-    fn local(&self, message: &Message<'_>, asked: &Asked) -> Option<Local> {
+    /// The call that a message is, if it may be answered here.
+    fn local(&self, message: &Message<'_>) -> Option<Local> {
         let raw_id = message.raw_id()?.to_owned();
-        if message.method.as_deref() != Some("tools/call") {
+        if message.method.as_deref() != Some("tools/call") || self.options.inject == Inject::Never {
             return None;
         }
         let params = message.object("params")?;
-        let name = params.text("name")?;
-        self.tools.find(&name)?;
+        let tool = self.tools.find(&params.text("name")?)?;
         let arguments = params.given("arguments").unwrap_or("null");
         let arguments = serde_json::from_str(arguments).unwrap_or(Value::Bool(false));
-        let tool = self.own(&name, &arguments, asked)?;
         Some(Local { raw_id, is_modern: message.version().is_some(), tool, arguments })
+    }
+
+    /// Whether a call is answered here, and not by the server.
+    ///
+    /// A stub can be read back whoever has the tool that it names, so a ref goes where it belongs. What
+    /// names no result is for whoever showed the tool.
+    async fn is_ours(&self, local: &Local) -> bool {
+        let Local { tool, arguments, .. } = local;
+        if self.options.inject != Inject::Auto {
+            return self.options.inject == Inject::Always;
+        }
+        let (are_known, has, shows) = {
+            let theirs = &self.asked().theirs;
+            (theirs.are_known, theirs.has(*tool), theirs.shows(*tool))
+        };
+        match self.tools.whose(arguments) {
+            // A server of the same kind, with another store, has such refs too.
+            Whose::Shared if has => {
+                timeout(self.patience, self.tools.may_keep(arguments)).await.unwrap_or(true)
+            }
+            Whose::Ours | Whose::Shared => true,
+            Whose::Foreign => are_known && !has,
+            Whose::Nobody => !shows,
+        }
     }
 
     /// The answer to what is answered here.

@@ -22,6 +22,8 @@ use super::{Proxy, headers};
 
 /// How many requests may be on their way at once.
 const MAX_EXCHANGES: usize = 1000;
+/// With what a client says that it has begun.
+const BEGUN: &str = "notifications/initialized";
 /// How much of what the client says may wait for the server, in bytes.
 const ROOM: usize = 64 << 20;
 /// How long answers are waited for once the client has said all.
@@ -119,10 +121,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         self.droppable.retain(|_, exchange| !exchange.is_finished());
         if self.call_off(text) {
             // Forgotten, so that no answer is expected.
-            self.proxy.client_says(text);
+            self.proxy.client_says(text).await;
             return;
         }
-        let from = self.proxy.client_says(text);
+        let from = self.proxy.client_says(text).await;
         let body = match &from.forward {
             Forward::Unchanged => text,
             Forward::Text(left) => left,
@@ -160,7 +162,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             return;
         }
         let (sent, arrives) = Done::new();
-        let begins = letter.tells.as_deref() == Some("notifications/initialized");
+        let begins = letter.tells.as_deref() == Some(BEGUN);
         let before = match letter.tells.as_deref() {
             None | Some("notifications/cancelled") => begun,
             Some(_) => std::mem::replace(&mut self.told, arrives.clone()),
@@ -215,7 +217,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                 letter.ids.extend(message.id());
             }
             letter.is_initialize |= message.method.as_deref() == Some("initialize");
-            letter.tells = message.method.clone().filter(|_| message.raw_id().is_none());
+            let tells = message.method.clone().filter(|_| message.raw_id().is_none());
+            if letter.tells.as_deref() != Some(BEGUN) {
+                letter.tells = tells;
+            }
             let called = message.object("params").and_then(|params| params.text("name"));
             let marked = called.map(|tool| self.proxy.asked().marked(&tool)).unwrap_or_default();
             letter.headers.extend(headers::of_message(message, negotiated.as_deref(), &marked));

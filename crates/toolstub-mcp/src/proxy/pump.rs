@@ -151,7 +151,7 @@ where
             continue;
         };
         let from = match std::str::from_utf8(line) {
-            Ok(text) => proxy.client_says(text),
+            Ok(text) => proxy.client_says(text).await,
             Err(_) => FromClient::unchanged(),
         };
         let left = match &from.forward {

@@ -9,8 +9,8 @@ use toolstub_session::{Config, FailureMode};
 use toolstub_store::fault::{Fault, FaultyBackend};
 use toolstub_store::{Backend, MemoryBackend, ResultStore};
 
-use super::store;
 use super::wire::{Wire, call};
+use super::{put, store};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 const OURS: [&str; 3] =
@@ -277,6 +277,17 @@ async fn structured_content_that_shrinks_keeps_its_shape() {
 }
 
 #[tokio::test]
+async fn half_of_a_surrogate_pair_is_no_text() {
+    let mut wire = wire(ProxyOptions::default());
+    let half = format!(r#"{{"type":"text","text":"{}\ud83d"}}"#, "x".repeat(30_000));
+    let whole = format!(r#"{{"content":[{half},{{"type":"text","text":"short"}}]}}"#);
+    assert_eq!(wire.call(&whole).await, whole);
+    // A whole pair is one.
+    let heard = wire.call(&whole.replace(r"\ud83d", r"\ud83d\ude00")).await;
+    assert!(heard.contains("[tool result externalized: "));
+}
+
+#[tokio::test]
 async fn retrieved_text_is_never_put_out_again() {
     let config = Config { threshold_chars: 1000, ..Config::default() };
     let mut wire = Wire::new(&store(), config, ProxyOptions::default());
@@ -389,6 +400,26 @@ async fn stub_is_read_back_whatever_the_server_has() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn ref_of_another_session_goes_to_whoever_keeps_it() {
+    let store = store();
+    let kept = put(&store, "yesterday", log(30_000)).await.to_string();
+    let elsewhere = "toolstub://session/elsewhere/tool-results/tr_x".to_owned();
+    let mut wire = Wire::new(&store, Config::default(), ProxyOptions::default());
+    // Not known to have the tool, the server is not asked.
+    for reference in [&kept, &elsewhere] {
+        wire.retrieve("read", &json!({"ref": reference})).await;
+    }
+    let theirs = r#"{"tools":[{"name":"openviking_tool_result_read"}]}"#;
+    wire.exchange(LIST, theirs).await;
+    let read = wire.retrieve("read", &json!({"ref": kept})).await;
+    assert_eq!(read["isError"], false);
+    let read = retrieval("read", &json!({"ref": elsewhere}));
+    assert_eq!(wire.ask(&read).await, read);
+    let found = wire.retrieve("search", &json!({"ref": elsewhere, "query": "x"})).await;
+    assert_eq!(found["isError"], true);
 }
 
 #[tokio::test]
