@@ -70,6 +70,8 @@ pub(super) struct Look {
     pub(super) located: u64,
     /// Rows whose first delimiter splits a number: `10:00:00,123 INFO`, `1,234 bytes`.
     pub(super) split_numbers: u64,
+    /// Those of them where it splits a time.
+    pub(super) split_times: u64,
     /// Rows that end like a sentence.
     pub(super) sentences: u64,
     /// Rows that end like a statement.
@@ -94,6 +96,7 @@ pub(super) struct Column {
     pub(super) filled: u64,
     pub(super) typed: u64,
     pub(super) flags: u64,
+    pub(super) stamps: u64,
     pub(super) with_digit: u64,
     /// Cells equal to the first row's.
     pub(super) like_first: u64,
@@ -226,7 +229,9 @@ impl Look {
         self.empty_first += u64::from(head.text.trim_ascii().is_empty());
         self.empty_last += u64::from(whole && last.text.trim_ascii().is_empty());
         self.located += u64::from(is_located(&head.text));
-        self.split_numbers += u64::from(splits_number(&head.text, &cells[1].text));
+        let split = splits_number(&head.text, &cells[1].text);
+        self.split_numbers += u64::from(split);
+        self.split_times += u64::from(split && memchr::memchr_iter(b':', &head.text).count() >= 2);
         self.indented += u64::from(cells[1].text.first().is_none_or(u8::is_ascii_whitespace));
         let number = number(head);
         if number.is_some() {
@@ -248,10 +253,12 @@ impl Column {
         let class = Class::of(text);
         self.typed += u64::from(class.is_typed());
         self.flags += u64::from(class == Class::Flag);
+        self.stamps += u64::from(class == Class::Stamp);
         self.with_digit += u64::from(text.iter().any(u8::is_ascii_digit));
         self.like_first += u64::from(text == first);
         self.long_as_first += u64::from(text.len() == first.len());
-        self.keyed += u64::from(key(text).is_some_and(|key| Some(key) == self::key(first)));
+        let keyed = key(text).is_some_and(|key| Some(key) == self::key(first));
+        self.keyed += u64::from(keyed && class != Class::Stamp);
     }
 }
 
@@ -292,15 +299,17 @@ fn is_paired(cell: &[u8]) -> bool {
     open == [0; 3]
 }
 
-/// Whether a cell begins like the location that grep or a compiler prints: `path:12:`.
-fn is_located(cell: &[u8]) -> bool {
+/// Whether a cell begins like the location that grep or a compiler prints: `path:12:`; a time that
+/// stands alone does not.
+pub(super) fn is_located(cell: &[u8]) -> bool {
     let mut parts = cell.splitn(3, |&b| b == b':');
     let (Some(path), Some(line), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
         return false;
     };
     let is_path = !path.is_empty() && !path.iter().any(u8::is_ascii_whitespace);
     let numeric_path = path.iter().all(u8::is_ascii_digit);
-    is_path && !numeric_path && !line.is_empty() && line.iter().all(u8::is_ascii_digit)
+    let is_line = !line.is_empty() && line.iter().all(u8::is_ascii_digit);
+    is_path && !numeric_path && is_line && Class::of(cell) != Class::Stamp
 }
 
 /// Whether the delimiter between two cells stands inside a number, with words after it.

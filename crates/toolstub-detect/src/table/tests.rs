@@ -133,6 +133,65 @@ fn regular_texts_are_no_tables() {
 }
 
 #[test]
+fn tables_may_begin_with_a_time_or_an_address() {
+    for time in [
+        "2024-01-01T03:00:00Z",
+        "2024-01-01T03:00:00",
+        "2024-01-01T03:00",
+        "2024-01-01T03:00:00.123Z",
+        "2024-01-01T03:00:00+02:00",
+        "2024-01-01T03:00:00+02:00[Europe/Berlin]",
+        "20240101T030000Z",
+        "2024-01-01 03:00:00 UTC",
+        "01/Jan/2024:10:00:00",
+        "01/Jan/2024:10:00:00 +0000",
+        "1/2/2024 10:00:00 PM",
+        "Mon 1 January 2024 10:00",
+        "aa:bb:12:00:01:02",
+        "fe80::1:12:3",
+    ] {
+        for delimiter in [",", ";", "\t"] {
+            for mark in ["", "\""] {
+                let row = |i| format!("{mark}{time}{mark}{delimiter}{i}.5");
+                for rows in [4, 400] {
+                    is_headless(&lines(rows, row), 2, rows.into());
+                    let headed = format!("time{delimiter}value\n{}", lines(rows, row));
+                    is_table(&headed, &["time", "value"], rows.into());
+                }
+            }
+        }
+    }
+    is_table(
+        &format!("place,p\n{}", lines(9, |i| format!("chr1:{i}:A:G,0.{i}"))),
+        &["place", "p"],
+        9,
+    );
+    is_table(
+        &format!("name,2024-01,2024-02\n{}", lines(9, |i| format!("x{i},{i},1"))),
+        &["name", "2024-01", "2024-02"],
+        9,
+    );
+}
+
+#[test]
+fn lines_that_begin_with_a_time_are_no_tables() {
+    for count in [4, 40, 4000] {
+        for line in [
+            "2026-01-02 10:00:00,123 INFO started worker",
+            "2026-01-02 10:00:00,123 INFO started, then slept",
+            "2026-01-02T10:00:00Z INFO foo, bar",
+            "2026-01-02T10:00:00,123 INFO foo, bar",
+            "2026-01-02T10:00:00.123Z [INFO] connected, id=7",
+            "10.0.0.1 - - [02/Jan/2026:10:00:00 +0000] \"GET /a,b HTTP/1.1\" 200 5",
+            "Jan  2 10:00:00 host app[7]: found 3 items, skipped 4",
+            "[02/Jan/2026 10:00:00] fetched 3 items, 4 left",
+        ] {
+            is_none(&lines(count, |_| line.to_owned()));
+        }
+    }
+}
+
+#[test]
 fn blank_lines_are_no_rows() {
     is_table("a,b\n\n1,2\n  \n3,4\n\n", &["a", "b"], 2);
     is_table("a\tb\n\t\n1\t2\n", &["a", "b"], 1);

@@ -3,7 +3,7 @@
 use super::Delimiter;
 use super::cell::Class;
 use super::rows::Cell;
-use super::survey::{Column, Look, Survey};
+use super::survey::{Column, Look, Survey, is_located};
 
 /// What commas and semicolons must score to be taken for delimiters.
 const ENOUGH: i32 = 3;
@@ -39,10 +39,14 @@ fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool 
         numbered && most(look, look.consecutive, 90) && (most(look, look.padded, 50) || indented);
     let columns = &look.columns[..look.columns.len().min(width as usize)];
     let keyed = columns.iter().filter(|column| most(look, column.keyed, 90)).count();
+    let tight = look.spaced * 10 <= look.delimiters;
     let coloured = most(look, look.escapes, 10);
     let split = most(look, look.unpaired, 30);
-    let hits = most(look, look.located, 80);
-    let numbers = width == 2 && most(look, look.split_numbers, 80);
+    // A table of such places has a header that is none.
+    let headed = tight && !survey.first.first().is_some_and(|cell| is_located(&cell.text));
+    let hits = most(look, look.located, 80) && !headed;
+    let numbers =
+        width == 2 && most(look, look.split_numbers, 80) || most(look, look.split_times, 80);
     let statements = delimiter != Delimiter::Semicolon && most(look, look.statements, 50);
     let indentation = is_empty(survey.first.first()) && most(look, look.empty_first, 90);
     let spaced = look.spaced * 10 >= look.delimiters * 5;
@@ -108,6 +112,8 @@ fn vote(first: &[u8], column: &Column, years: bool) -> i32 {
     if class.is_typed() && (class != Class::Flag || column.flags * 10 >= column.filled * 8) {
         return match () {
             () if years && class == Class::Number => 1,
+            // A date over numbers names a time series' column.
+            () if class == Class::Stamp && column.is_typed() && column.stamps == 0 => 8,
             () if column.is_typed() => -8,
             () => -4,
         };
