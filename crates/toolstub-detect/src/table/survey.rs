@@ -78,16 +78,17 @@ pub(super) struct Look {
     pub(super) statements: u64,
     pub(super) empty_first: u64,
     pub(super) empty_last: u64,
-    /// Rows whose first cell is the number after the previous row's.
+    /// Rows whose first cell goes on counting from that of the row looked at before.
     pub(super) consecutive: u64,
-    /// Rows whose first cell is a number padded with spaces.
+    /// Rows whose first cell is a number set in a field of spaces, as wide as in the first row.
     pub(super) padded: u64,
     /// Rows whose second cell begins with white space or is empty.
     pub(super) indented: u64,
     /// Rows with as many words as the row before.
     pub(super) same_words: u64,
     previous_words: u64,
-    previous_number: Option<u64>,
+    /// The number in the first cell of the row looked at before, and where that row stands.
+    previous_number: Option<(u64, u64)>,
 }
 
 /// Counts over a column.
@@ -156,14 +157,15 @@ impl Listener for Survey {
         } else if self.first.is_empty() {
             self.first = row.cells.to_vec();
             self.first_width = row.width;
-            self.look.previous_number = self.first.first().and_then(number);
+            self.look.previous_number =
+                self.first.first().and_then(number).map(|number| (self.rows, number));
             self.look.columns.resize_with(self.first.len(), Column::default);
         } else if !row.cells.is_empty() {
             if self.second.is_empty() && row.width > 1 {
                 self.second = row.cells.to_vec();
             }
             self.close_rows += 1;
-            self.look.row(row, &self.first);
+            self.look.row(row, self.rows, &self.first);
         }
         // Too many rows of other widths already: no rest can make that good.
         if self.rows.is_multiple_of(CLOSE_ROWS)
@@ -191,7 +193,8 @@ impl Listener for Survey {
 }
 
 impl Look {
-    fn row(&mut self, row: &Row<'_>, first: &[Cell]) {
+    /// Looks at the row that is the `place`th.
+    fn row(&mut self, row: &Row<'_>, place: u64, first: &[Cell]) {
         self.rows += 1;
         let cells = row.cells;
         let mut words = 0;
@@ -234,12 +237,18 @@ impl Look {
         self.split_times += u64::from(split && memchr::memchr_iter(b':', &head.text).count() >= 2);
         self.indented += u64::from(cells[1].text.first().is_none_or(u8::is_ascii_whitespace));
         let number = number(head);
-        if number.is_some() {
-            self.padded += u64::from(head.text.first() == Some(&b' '));
-            let next = self.previous_number.and_then(|number| number.checked_add(1));
-            self.consecutive += u64::from(number == next);
+        if let Some(number) = number {
+            let in_field = first.first().is_some_and(|first| is_in_field(head, first));
+            self.padded += u64::from(in_field || head.text.first() == Some(&b' '));
+            self.consecutive +=
+                u64::from(self.previous_number.is_some_and(|(before, previous)| {
+                    // Of the rows between, a page's headings among them are not numbered.
+                    let step = number.saturating_sub(previous);
+                    let rows = place - before;
+                    (rows - rows / 8..=rows).contains(&step)
+                }));
         }
-        self.previous_number = number;
+        self.previous_number = number.map(|number| (place, number));
     }
 }
 
@@ -265,6 +274,12 @@ impl Column {
 /// The number in a cell that holds nothing else.
 fn number(cell: &Cell) -> Option<u64> {
     std::str::from_utf8(cell.text.trim_ascii()).ok()?.parse().ok()
+}
+
+/// Whether a number stands in a field of at least the width that `first` is filled up to.
+fn is_in_field(cell: &Cell, first: &Cell) -> bool {
+    let filled = first.text.trim_ascii().len() < first.text.len();
+    filled && cell.text.len() >= first.text.len()
 }
 
 /// The key of `key=value` or `key: value`.

@@ -192,6 +192,28 @@ fn lines_that_begin_with_a_time_are_no_tables() {
 }
 
 #[test]
+fn numbered_lines_are_no_table_however_many() {
+    for count in [5, 300, 2113, 20_000, 250_000] {
+        is_none(&lines(count, |i| format!("{:6}\tsome prose line", i + 1)));
+        is_none(&lines(count, |i| format!("{:6}\tsome prose line", i + 501)));
+        is_none(&lines(count, |i| format!("{:<6}\tsome prose line", i + 1)));
+        // Blank lines without a number, and headings of pages.
+        is_none(&lines(count, |i| match i % 10 {
+            9 => " ".repeat(7),
+            _ => format!("{:6}\tsome prose line", i - i / 10 + 1),
+        }));
+        is_none(&lines(count, |i| match i % 56 {
+            0 => format!("\n\nprose.txt   Page {}\n\n\n{:5}\tsome prose line", i / 56 + 1, i + 1),
+            _ => format!("{:5}\tsome prose line", i + 1),
+        }));
+    }
+    for step in [1, 3] {
+        is_headless(&lines(3000, |i| format!("{}\tsome prose line", i * step + 1)), 2, 3000);
+        is_headless(&lines(3000, |i| format!("{:6}\t{i}", i * 7 % 1000)), 2, 3000);
+    }
+}
+
+#[test]
 fn blank_lines_are_no_rows() {
     is_table("a,b\n\n1,2\n  \n3,4\n\n", &["a", "b"], 2);
     is_table("a\tb\n\t\n1\t2\n", &["a", "b"], 1);
