@@ -214,6 +214,22 @@ fn numbered_lines_are_no_table_however_many() {
 }
 
 #[test]
+fn numbers_make_a_table_with_spaces_behind_the_commas() {
+    for count in [3, 1000] {
+        is_headless(&lines(count, |i| format!("{i}, {:#x}", i * 77 + 1)), 2, count.into());
+        is_headless(&lines(count, |i| format!("{i}, {}.5, 7", i * 2)), 3, count.into());
+        let series = lines(count, |i| format!("2026-01-02T10:00:{:02}Z, {i}.5", i % 60));
+        is_headless(&series, 2, count.into());
+        is_headless(
+            &format!("seed, 0x0\n{}", lines(count, |i| format!("{i}, {i:#x}"))),
+            2,
+            u64::from(count) + 1,
+        );
+    }
+    is_none(&lines(40, |i| format!("{i} apples, {i} pears")));
+}
+
+#[test]
 fn blank_lines_are_no_rows() {
     is_table("a,b\n\n1,2\n  \n3,4\n\n", &["a", "b"], 2);
     is_table("a\tb\n\t\n1\t2\n", &["a", "b"], 1);

@@ -61,7 +61,7 @@ fn score(survey: &Survey, width: u64) -> i32 {
     let look = &survey.look;
     let columns = &look.columns[..look.columns.len().min(width as usize)];
     let typed = columns.iter().filter(|column| column.is_typed()).count();
-    let values = columns.iter().filter(|column| column.filled > 0).count();
+    let all_typed = typed > 0 && typed as u64 == width;
     let spaced = look.spaced * 10 >= look.delimiters * 9;
     let tight = look.spaced * 10 <= look.delimiters;
     let quoted = look.needed_quotes > 0 || look.quoted_cells * 10 >= look.cells * 3;
@@ -71,10 +71,10 @@ fn score(survey: &Survey, width: u64) -> i32 {
     let mut score = 0;
     let mut weigh = |sign: bool, weight: i32| score += if sign { weight } else { 0 };
     weigh(typed > 0, if spaced { 2 } else { 3 });
-    weigh(typed > 0 && typed == values && typed as u64 == width, 2);
+    weigh(all_typed, 2);
     weigh(quoted, 3);
     weigh(tight, 2);
-    weigh(spaced, -2);
+    weigh(spaced && !all_typed, -2);
     weigh(width == 3, 1);
     weigh(width >= 4, 2);
     weigh(has_header(&survey.first, columns), 2);
