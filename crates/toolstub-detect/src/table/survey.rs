@@ -76,8 +76,15 @@ pub(super) struct Look {
     pub(super) sentences: u64,
     /// Rows that end like a statement.
     pub(super) statements: u64,
+    /// Rows that begin with a delimiter.
     pub(super) empty_first: u64,
+    /// Rows that end in a delimiter.
     pub(super) empty_last: u64,
+    /// Rows that end in a delimiter or have a cell whose brackets do not pair.
+    pub(super) entries: u64,
+    /// Rows with white space before their first cell, and rows whose first cell is quoted.
+    pub(super) inset: u64,
+    pub(super) quoted_first: u64,
     /// Rows whose first cell goes on counting from that of the row looked at before.
     pub(super) consecutive: u64,
     /// Rows whose first cell is a number set in a field of spaces, as wide as in the first row.
@@ -230,23 +237,33 @@ impl Look {
         self.sentences += u64::from(matches!(end, Some(b'.' | b'!' | b'?')));
         self.statements += u64::from(matches!(end, Some(b';' | b'{' | b'(' | b'\\')));
         self.empty_first += u64::from(head.text.trim_ascii().is_empty());
-        self.empty_last += u64::from(whole && last.text.trim_ascii().is_empty());
+        let is_open = whole && !last.quoted && last.text.trim_ascii().is_empty();
+        self.empty_last += u64::from(is_open);
+        self.entries += u64::from(is_open || unpaired);
+        self.inset += u64::from(head.text.first().is_some_and(u8::is_ascii_whitespace));
+        self.quoted_first += u64::from(is_quoted(head));
         self.located += u64::from(is_located(&head.text));
         let split = splits_number(&head.text, &cells[1].text);
         self.split_numbers += u64::from(split);
         self.split_times += u64::from(split && memchr::memchr_iter(b':', &head.text).count() >= 2);
         self.indented += u64::from(cells[1].text.first().is_none_or(u8::is_ascii_whitespace));
+        self.numbered(head, place, first);
+    }
+
+    /// Looks at the number in the first cell of the row that is the `place`th.
+    fn numbered(&mut self, head: &Cell, place: u64, first: &[Cell]) {
         let number = number(head);
         if let Some(number) = number {
             let in_field = first.first().is_some_and(|first| is_in_field(head, first));
             self.padded += u64::from(in_field || head.text.first() == Some(&b' '));
-            self.consecutive +=
-                u64::from(self.previous_number.is_some_and(|(before, previous)| {
-                    // Of the rows between, a page's headings among them are not numbered.
-                    let step = number.saturating_sub(previous);
-                    let rows = place - before;
-                    (rows - rows / 8..=rows).contains(&step)
-                }));
+            let goes_on = self.previous_number.is_some_and(|(before, previous)| {
+                // The headings of pages are rows that have no number; blank lines are no rows, but
+                // may have one.
+                let rows = place - before;
+                let step = number.saturating_sub(previous);
+                (rows - rows / 8..=rows * 2).contains(&step)
+            });
+            self.consecutive += u64::from(goes_on);
         }
         self.previous_number = number.map(|number| (place, number));
     }
@@ -274,6 +291,11 @@ impl Column {
 /// The number in a cell that holds nothing else.
 fn number(cell: &Cell) -> Option<u64> {
     std::str::from_utf8(cell.text.trim_ascii()).ok()?.parse().ok()
+}
+
+/// Whether a cell stands in quotes, of which those of a source may be single.
+pub(super) fn is_quoted(cell: &Cell) -> bool {
+    cell.quoted || matches!(cell.text.trim_ascii().first(), Some(b'"' | b'\'' | b'`'))
 }
 
 /// Whether a number stands in a field of at least the width that `first` is filled up to.

@@ -197,7 +197,11 @@ fn numbered_lines_are_no_table_however_many() {
         is_none(&lines(count, |i| format!("{:6}\tsome prose line", i + 1)));
         is_none(&lines(count, |i| format!("{:6}\tsome prose line", i + 501)));
         is_none(&lines(count, |i| format!("{:<6}\tsome prose line", i + 1)));
-        // Blank lines without a number, and headings of pages.
+        // Blank lines with a number or without one, and headings of pages.
+        is_none(&lines(count, |i| match i % 10 {
+            9 => " ".repeat(7),
+            _ => format!("{:6}\tsome prose line", i + 1),
+        }));
         is_none(&lines(count, |i| match i % 10 {
             9 => " ".repeat(7),
             _ => format!("{:6}\tsome prose line", i - i / 10 + 1),
@@ -227,6 +231,41 @@ fn numbers_make_a_table_with_spaces_behind_the_commas() {
         );
     }
     is_none(&lines(40, |i| format!("{i} apples, {i} pears")));
+}
+
+#[test]
+fn lists_in_sources_are_no_tables() {
+    for (head, entry, end) in [
+        ("// Copyright 2024, Foo\n\nconst A: [&str; 9] = [", "    \"{}\",", "];"),
+        (" * Copyright 2024, Foo\n */\nchar *a[] = {", "\t\"{}\",", "};"),
+        ("from a import b, c\n\nNAMES = [", "    '{}',", "]"),
+        ("from a import b, c\nNAMES = [", "\"{}\",", "]"),
+        ("types: dict[str, str] = {", "    \"a::{}\": \"x\",", "}"),
+        ("/* one, two */\nenum e {", "  {} = 1,", "};"),
+        ("a, b = 1, 2\nx = [", "{},", "]"),
+        ("// one; two\nfn f() {", "    {}();", "}"),
+        ("-- one, two\nSELECT", "    , {}", "FROM t;"),
+        ("// a, b\nint x[] = {", "  0x{}, 0x02, 0x03,", "};"),
+        ("# a, b\nx = [", "    \"{}\",\"b\",\"c\",", "]"),
+        ("CHECK(a == 1, b)\nCHECK(a == 2, b)\nint x[] = {", "  0x{},", "};"),
+    ] {
+        for count in [9, 300, 4000] {
+            let list = lines(count, |i| entry.replace("{}", &format!("a{i}")));
+            is_none(&format!("{head}\n{list}{end}\n"));
+            is_none(&format!("{head}\n{list}"));
+            is_none(&format!("{}\n{list}", head.split('\n').next().unwrap()));
+            is_none(&list);
+            is_none(&list.replace('\n', "\r\n"));
+        }
+    }
+}
+
+#[test]
+fn a_delimiter_at_the_end_of_each_row_leaves_a_table() {
+    is_table(&format!("name,notes\n{}", lines(9, |i| format!("x{i},"))), &["name", "notes"], 9);
+    is_table(&format!("id,name,\n{}", lines(9, |i| format!("{i},x{i},"))), &["id", "name", ""], 9);
+    is_headless(&lines(9, |i| format!("{i},x{i},")), 3, 9);
+    is_table(&format!("none,id\n{}", lines(9, |i| format!(",{i}"))), &["none", "id"], 9);
 }
 
 #[test]

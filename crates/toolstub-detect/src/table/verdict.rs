@@ -3,7 +3,7 @@
 use super::Delimiter;
 use super::cell::Class;
 use super::rows::Cell;
-use super::survey::{Column, Look, Survey, is_located};
+use super::survey::{Column, Look, Survey, is_located, is_quoted};
 
 /// What commas and semicolons must score to be taken for delimiters.
 const ENOUGH: i32 = 3;
@@ -32,7 +32,6 @@ fn most(look: &Look, rows: u64, percent: u64) -> bool {
 /// Regular texts that are no tables, each with the sign that gives it away.
 fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool {
     let look = &survey.look;
-    let is_empty = |cell: Option<&Cell>| cell.is_some_and(|cell| cell.text.trim_ascii().is_empty());
     let numbered = survey.first.first().is_some_and(|cell| Class::of(&cell.text) == Class::Number);
     let indented = delimiter == Delimiter::Tab && width == 2 && most(look, look.indented, 10);
     let listing =
@@ -48,12 +47,39 @@ fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool 
     let numbers =
         width == 2 && most(look, look.split_numbers, 80) || most(look, look.split_times, 80);
     let statements = delimiter != Delimiter::Semicolon && most(look, look.statements, 50);
-    let indentation = is_empty(survey.first.first()) && most(look, look.empty_first, 90);
-    let spaced = look.spaced * 10 >= look.delimiters * 5;
-    let unnamed = width == 2 || spaced || !has_header(&survey.first, columns);
-    let list = unnamed && is_empty(survey.first.last()) && most(look, look.empty_last, 90);
+    let list = is_list(survey, width, delimiter);
     let pairs = keyed * 2 >= columns.len();
-    listing || pairs || coloured || split || hits || numbers || statements || indentation || list
+    listing || pairs || coloured || split || hits || numbers || statements || list
+}
+
+/// Whether the rows are the entries of a list in a source: each with a delimiter behind it, or one
+/// before it, and nothing that makes a table of them.
+fn is_list(survey: &Survey, width: u64, delimiter: Delimiter) -> bool {
+    let look = &survey.look;
+    let columns = &look.columns[..look.columns.len().min(width as usize)];
+    let leading = most(look, look.empty_first, 90);
+    let trailing = most(look, look.empty_last, 90)
+        || width == 2 && most(look, look.empty_last, 30) && most(look, look.entries, 90);
+    if !leading && !trailing {
+        return false;
+    }
+    let inset = most(look, look.inset, 50);
+    let spaced = look.spaced * 10 >= look.delimiters * 5;
+    if delimiter != Delimiter::Tab && trailing && (inset || spaced) {
+        return true;
+    }
+    let [head, .., last] = &survey.first[..] else { return true };
+    let is_named = has_header(&survey.first, columns);
+    if width > 2 {
+        // Some writers end each row with a delimiter.
+        let values = columns.iter().any(Column::is_typed) && delimiter != Delimiter::Semicolon;
+        return !is_named && (leading || !values);
+    }
+    // A table of one column that has values is one if its header says so.
+    let alike = is_quoted(head) == most(look, look.quoted_first, 50);
+    let begins = survey.first_width == width && survey.ragged() == 0 && survey.lead_rows == 0;
+    let spaced_head = last.text.first() == Some(&b' ');
+    !is_named || !alike || !begins || spaced_head || last.text.trim_ascii().is_empty()
 }
 
 /// How much rows look like a table, from what their cells are and how they are set.
