@@ -72,6 +72,8 @@ pub(super) struct Look {
     pub(super) split_numbers: u64,
     /// Those of them where it splits a time.
     pub(super) split_times: u64,
+    /// Rows that end in a number which their last delimiter groups: `read 1,234`.
+    pub(super) grouped: u64,
     /// Rows that end like a sentence.
     pub(super) sentences: u64,
     /// Rows that end like a statement.
@@ -245,6 +247,7 @@ impl Look {
         self.located += u64::from(is_located(&head.text));
         let split = splits_number(&head.text, &cells[1].text);
         self.split_numbers += u64::from(split);
+        self.grouped += u64::from(ends_in_grouped(&cells[cells.len() - 2].text, &last.text));
         self.split_times += u64::from(split && memchr::memchr_iter(b':', &head.text).count() >= 2);
         self.indented += u64::from(cells[1].text.first().is_none_or(u8::is_ascii_whitespace));
         self.numbered(head, place, first);
@@ -347,6 +350,16 @@ pub(super) fn is_located(cell: &[u8]) -> bool {
     let numeric_path = path.iter().all(u8::is_ascii_digit);
     let is_line = !line.is_empty() && line.iter().all(u8::is_ascii_digit);
     is_path && !numeric_path && is_line && Class::of(cell) != Class::Stamp
+}
+
+/// Whether the delimiter between two cells groups the digits of a number behind words.
+fn ends_in_grouped(left: &[u8], right: &[u8]) -> bool {
+    let digits = left.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let before = left[..left.len() - digits].last();
+    (1..=3).contains(&digits)
+        && before == Some(&b' ')
+        && right.len() == 3
+        && right.iter().all(u8::is_ascii_digit)
 }
 
 /// Whether the delimiter between two cells stands inside a number, with words after it.

@@ -269,6 +269,13 @@ fn a_delimiter_at_the_end_of_each_row_leaves_a_table() {
 }
 
 #[test]
+fn phrases_beside_numbers_are_a_table() {
+    is_headless(&lines(40, |i| format!("the quick brown fox,{i}.5")), 2, 40);
+    is_none(&lines(40, |i| format!("read 1,{}", 100 + i)));
+    is_none(&lines(40, |i| format!("the quick brown fox, {i}")));
+}
+
+#[test]
 fn blank_lines_are_no_rows() {
     is_table("a,b\n\n1,2\n  \n3,4\n\n", &["a", "b"], 2);
     is_table("a\tb\n\t\n1\t2\n", &["a", "b"], 1);

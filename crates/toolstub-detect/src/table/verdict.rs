@@ -44,8 +44,8 @@ fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool 
     // A table of such places has a header that is none.
     let headed = tight && !survey.first.first().is_some_and(|cell| is_located(&cell.text));
     let hits = most(look, look.located, 80) && !headed;
-    let numbers =
-        width == 2 && most(look, look.split_numbers, 80) || most(look, look.split_times, 80);
+    let numbers = width == 2 && most(look, look.split_numbers + look.grouped, 80)
+        || most(look, look.split_times, 80);
     let statements = delimiter != Delimiter::Semicolon && most(look, look.statements, 50);
     let list = is_list(survey, width, delimiter);
     let pairs = keyed * 2 >= columns.len();
@@ -108,7 +108,7 @@ fn score(survey: &Survey, width: u64) -> i32 {
     weigh(words > 3, -2);
     weigh(words > 6, -3);
     weigh(most(look, look.sentences, 30), -3);
-    weigh(listing, -4);
+    weigh(listing && !(tight && typed > 0), -4);
     score
 }
 
