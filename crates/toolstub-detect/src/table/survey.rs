@@ -66,6 +66,8 @@ pub(super) struct Look {
     pub(super) escapes: u64,
     /// Rows with a cell whose brackets do not pair.
     pub(super) unpaired: u64,
+    /// Rows with brackets that pair over several cells.
+    pub(super) split_brackets: u64,
     /// Rows that begin like `path:12:`.
     pub(super) located: u64,
     /// Rows whose first delimiter splits a number: `10:00:00,123 INFO`, `1,234 bytes`.
@@ -208,13 +210,19 @@ impl Look {
         let cells = row.cells;
         let mut words = 0;
         let (mut escape, mut unpaired) = (false, false);
+        let mut brackets = Brackets::default();
+        let mut across = [false; 3];
         for (index, cell) in cells.iter().enumerate() {
             let text = &cell.text[..];
             self.cells += 1;
             words +=
                 text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count() as u64;
             escape |= text.contains(&0x1b);
-            unpaired |= !cell.quoted && text.len() < 400 && !is_paired(text);
+            if !cell.quoted && text.len() < 400 {
+                let open = Brackets::of(text);
+                unpaired |= open != Brackets::default();
+                brackets.add(&open, &mut across);
+            }
             if index > 0 {
                 self.delimiters += 1;
                 self.spaced += u64::from(text.first() == Some(&b' '));
@@ -231,6 +239,7 @@ impl Look {
         self.words += words;
         self.escapes += u64::from(escape);
         self.unpaired += u64::from(unpaired);
+        self.split_brackets += u64::from(across != [false; 3]);
         self.same_words += u64::from(words == self.previous_words);
         self.previous_words = words;
         let [head, .., last] = cells else { return };
@@ -321,22 +330,40 @@ fn key(cell: &[u8]) -> Option<&[u8]> {
     (separated && cell[0].is_ascii_alphabetic()).then_some(&cell[..length])
 }
 
-/// Whether the brackets in a cell pair; what stands in quotes does not count.
-fn is_paired(cell: &[u8]) -> bool {
-    let mut open = [0_i32; 3];
-    for byte in cell {
-        let (kind, step) = match byte {
-            b'(' => (0, 1),
-            b')' => (0, -1),
-            b'[' => (1, 1),
-            b']' => (1, -1),
-            b'{' => (2, 1),
-            b'}' => (2, -1),
-            _ => continue,
-        };
-        open[kind] += step;
+/// How many brackets of each kind are open.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Brackets([i32; 3]);
+
+impl Brackets {
+    /// What a cell leaves open, or closes; an interval that is half open does neither.
+    fn of(cell: &[u8]) -> Self {
+        let mut open = [0_i32; 3];
+        let mut count = 0;
+        for byte in cell {
+            let (kind, step) = match byte {
+                b'(' => (0, 1),
+                b')' => (0, -1),
+                b'[' => (1, 1),
+                b']' => (1, -1),
+                b'{' => (2, 1),
+                b'}' => (2, -1),
+                _ => continue,
+            };
+            open[kind] += step;
+            count += 1;
+        }
+        let interval =
+            matches!(cell.trim_ascii(), [b'[', .., b')'] | [b'(', .., b']']) && count == 2;
+        Self(if interval { [0; 3] } else { open })
     }
-    open == [0; 3]
+
+    /// Goes on behind a cell; notes in `across` which kinds an earlier cell opened and it closed.
+    fn add(&mut self, cell: &Self, across: &mut [bool; 3]) {
+        for ((open, step), across) in self.0.iter_mut().zip(cell.0).zip(across) {
+            *across |= *open > 0 && step < 0;
+            *open = (*open + step).max(0);
+        }
+    }
 }
 
 /// Whether a cell begins like the location that grep or a compiler prints: `path:12:`; a time that

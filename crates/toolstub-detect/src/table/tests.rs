@@ -276,6 +276,39 @@ fn phrases_beside_numbers_are_a_table() {
 }
 
 #[test]
+fn cells_may_hold_brackets_and_statements() {
+    for cell in ["[10-20)", "(10 - 20]", "nice :)", "a (b", "x = f(7);", "\"so, it was. And then\""]
+    {
+        for count in [3, 400] {
+            let text = format!("id,v,w\n{}", lines(count, |i| format!("{i},{cell},x")));
+            is_table(&text, &["id", "v", "w"], count.into());
+            let text = format!("id\tv\n{}", lines(count, |i| format!("{i}.5\t{cell}")));
+            is_table(&text, &["id", "v"], count.into());
+        }
+    }
+    is_headless(&lines(40, |i| format!("[10-20),{i}.5")), 2, 40);
+    is_headless(
+        &lines(40, |i| format!("In {i} it was founded, and then it grew fast;{i}.5")),
+        2,
+        40,
+    );
+    is_none(&lines(40, |i| format!("f(a{i}, b)")));
+    is_none(&lines(40, |i| format!("f(a{i},b)")));
+    is_none(&lines(40, |i| format!("x, y = {{ {i}, 2 }};")));
+}
+
+#[test]
+fn blocks_indented_by_tabs_are_no_tables() {
+    is_none(&lines(40, |i| format!("\tname{i}: Formatter")));
+    is_none(&lines(40, |i| format!("\tlet x{i} = f(a)")));
+    is_none(&lines(40, |i| format!("\tadd\tr{i}, r2")));
+    is_none(&lines(40, |i| format!("\tmovq\t%r{i},%rax")));
+    is_headless(&lines(40, |i| format!("{i:4},{:7}.5", i * 7)), 2, 40);
+    let aligned = format!("  id,  value, name\n{}", lines(40, |i| format!("{i:4}, {i:6}, x")));
+    is_table(&aligned, &["id", "value", "name"], 40);
+}
+
+#[test]
 fn blank_lines_are_no_rows() {
     is_table("a,b\n\n1,2\n  \n3,4\n\n", &["a", "b"], 2);
     is_table("a\tb\n\t\n1\t2\n", &["a", "b"], 1);

@@ -21,7 +21,7 @@ pub(super) fn is_table(survey: &Survey, delimiter: Delimiter) -> bool {
     if delimiter == Delimiter::Tab {
         return true;
     }
-    score(survey, width) >= ENOUGH
+    score(survey, width, delimiter) >= ENOUGH
 }
 
 /// Whether at least `percent` of the rows show a sign.
@@ -34,22 +34,32 @@ fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool 
     let look = &survey.look;
     let numbered = survey.first.first().is_some_and(|cell| Class::of(&cell.text) == Class::Number);
     let indented = delimiter == Delimiter::Tab && width == 2 && most(look, look.indented, 10);
-    let listing =
-        numbered && most(look, look.consecutive, 90) && (most(look, look.padded, 50) || indented);
     let columns = &look.columns[..look.columns.len().min(width as usize)];
+    let alone = delimiter == Delimiter::Tab
+        || width == 2 && columns.get(1).is_some_and(|text| !text.is_typed());
+    let padded = alone && most(look, look.padded, 50);
+    let listing = numbered && most(look, look.consecutive, 90) && (padded || indented);
     let keyed = columns.iter().filter(|column| most(look, column.keyed, 90)).count();
     let tight = look.spaced * 10 <= look.delimiters;
     let coloured = most(look, look.escapes, 10);
-    let split = most(look, look.unpaired, 30);
+    let named = tight && has_header(&survey.first, columns);
+    let split = most(look, look.split_brackets, 30) || most(look, look.unpaired, 30) && !named;
     // A table of such places has a header that is none.
     let headed = tight && !survey.first.first().is_some_and(|cell| is_located(&cell.text));
     let hits = most(look, look.located, 80) && !headed;
     let numbers = width == 2 && most(look, look.split_numbers + look.grouped, 80)
         || most(look, look.split_times, 80);
-    let statements = delimiter != Delimiter::Semicolon && most(look, look.statements, 50);
+    let values = named && columns.iter().any(Column::is_typed);
+    let statements =
+        delimiter != Delimiter::Semicolon && most(look, look.statements, 50) && !values;
     let list = is_list(survey, width, delimiter);
+    // Where lines are indented, it is numbers that are set in columns, or a header stands above.
+    let block = delimiter != Delimiter::Tab
+        && most(look, look.inset, 50)
+        && !columns.first().is_some_and(Column::is_typed)
+        && !has_header(&survey.first, columns);
     let pairs = keyed * 2 >= columns.len();
-    listing || pairs || coloured || split || hits || numbers || statements || list
+    listing || pairs || coloured || split || hits || numbers || statements || list || block
 }
 
 /// Whether the rows are the entries of a list in a source: each with a delimiter behind it, or one
@@ -62,6 +72,9 @@ fn is_list(survey: &Survey, width: u64, delimiter: Delimiter) -> bool {
         || width == 2 && most(look, look.empty_last, 30) && most(look, look.entries, 90);
     if !leading && !trailing {
         return false;
+    }
+    if leading && survey.first.first().is_some_and(|cell| cell.text.trim_ascii().is_empty()) {
+        return true;
     }
     let inset = most(look, look.inset, 50);
     let spaced = look.spaced * 10 >= look.delimiters * 5;
@@ -83,7 +96,7 @@ fn is_list(survey: &Survey, width: u64, delimiter: Delimiter) -> bool {
 }
 
 /// How much rows look like a table, from what their cells are and how they are set.
-fn score(survey: &Survey, width: u64) -> i32 {
+fn score(survey: &Survey, width: u64, delimiter: Delimiter) -> i32 {
     let look = &survey.look;
     let columns = &look.columns[..look.columns.len().min(width as usize)];
     let typed = columns.iter().filter(|column| column.is_typed()).count();
@@ -105,8 +118,12 @@ fn score(survey: &Survey, width: u64) -> i32 {
     weigh(width >= 4, 2);
     weigh(has_header(&survey.first, columns), 2);
     weigh(tight && survey.rows >= 10 && words <= 1, 1);
-    weigh(words > 3, -2);
-    weigh(words > 6, -3);
+    // Without a space behind the delimiter, neither words in quotes are prose, nor such as stand
+    // beside a column of values and a semicolon.
+    let values = delimiter == Delimiter::Semicolon && typed > 0;
+    let prose = !(tight && (quoted || values));
+    weigh(prose && words > 3, -2);
+    weigh(prose && words > 6, -3);
     weigh(most(look, look.sentences, 30), -3);
     weigh(listing && !(tight && typed > 0), -4);
     score
