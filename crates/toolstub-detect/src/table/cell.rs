@@ -16,13 +16,19 @@ pub(super) enum Class {
     Phrase,
 }
 
+/// Longer cells are words, in bytes.
+const MAX_VALUE: usize = 56;
+
 impl Class {
     pub(super) fn of(cell: &[u8]) -> Self {
         let cell = cell.trim_ascii();
+        // Where quotes are literal, they may enclose a value all the same.
+        let inner = cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\""));
+        let cell = inner.unwrap_or(cell);
         if cell.is_empty() {
             return Self::Empty;
         }
-        if cell.len() <= 40 {
+        if cell.len() <= MAX_VALUE {
             if is_number(cell) {
                 return Self::Number;
             }
@@ -72,12 +78,88 @@ fn is_number(cell: &[u8]) -> bool {
 }
 
 fn is_stamp(cell: &[u8]) -> bool {
+    is_time(cell) || is_address(cell)
+}
+
+/// Whether digits, with what stands between those of dates and times, are all of the cell.
+fn is_time(cell: &[u8]) -> bool {
+    let cell = without_zone(cell);
     let allowed = |b: &u8| {
-        matches!(b, b'0'..=b'9' | b'-' | b'/' | b':' | b'.' | b' ' | b'+' | b'T' | b'Z' | b',')
+        matches!(b, b'0'..=b'9' | b'-' | b'/' | b':' | b'.' | b' ' | b'+' | b',')
+            || b.is_ascii_alphabetic()
     };
-    let separators = cell.iter().filter(|b| matches!(b, b'-' | b'/' | b':' | b'.')).count();
+    if !cell.first().is_some_and(u8::is_ascii_alphanumeric) || !cell.iter().all(allowed) {
+        return false;
+    }
+    let names = cell.split(|b| !b.is_ascii_alphabetic()).filter(|name| !name.is_empty());
+    let (mut months, mut letters) = (0, 0);
+    for name in names {
+        months += usize::from(is_name_of(name, &MONTHS));
+        letters += usize::from(!is_name_of(name, &MONTHS));
+        if !is_in_time(name) {
+            return false;
+        }
+    }
+    let marks = cell.iter().filter(|b| matches!(b, b'-' | b'/' | b':' | b'.')).count();
     let digits = cell.iter().filter(|b| b.is_ascii_digit()).count();
-    cell[0].is_ascii_digit() && cell.iter().all(allowed) && separators >= 1 && digits >= 3
+    // `20240101T0300` has no other mark than its letter.
+    let compact = digits >= 8 && letters > 0 && cell[0].is_ascii_digit();
+    digits >= 3 && (marks + months > 0 || compact)
+}
+
+/// A time without the name of its zone in brackets, as in `10:00+02:00[Europe/Berlin]`.
+fn without_zone(cell: &[u8]) -> &[u8] {
+    let Some(open) = cell.strip_suffix(b"]").and_then(|cell| memchr::memrchr(b'[', cell)) else {
+        return cell;
+    };
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'+');
+    if cell[open + 1..cell.len() - 1].iter().all(plain) { &cell[..open] } else { cell }
+}
+
+/// Whether letters are a part of a date or a time.
+fn is_in_time(name: &[u8]) -> bool {
+    const MARKS: [&[u8]; 7] = [b"T", b"Z", b"W", b"Q", b"H", b"AM", b"PM"];
+    let is_zone = (3..=4).contains(&name.len())
+        && name.iter().all(u8::is_ascii_uppercase)
+        && matches!(name[name.len() - 1], b'T' | b'C');
+    is_zone
+        || MARKS.iter().any(|mark| name.eq_ignore_ascii_case(mark))
+        || is_name_of(name, &MONTHS)
+        || is_name_of(name, &WEEKDAYS)
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+const WEEKDAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// Whether `name` is one of the names, written out or shortened to three letters.
+fn is_name_of(name: &[u8], names: &[&str]) -> bool {
+    names.iter().any(|full| {
+        name.eq_ignore_ascii_case(full.as_bytes())
+            || name.eq_ignore_ascii_case(&full.as_bytes()[..3])
+    })
+}
+
+/// Whether the cell is an address of hexadecimal groups, of a network card or of IPv6.
+fn is_address(cell: &[u8]) -> bool {
+    let groups = cell.split(|&b| b == b':');
+    let count = groups.clone().count();
+    let is_group = |group: &[u8]| group.len() <= 4 && group.iter().all(u8::is_ascii_hexdigit);
+    (3..=8).contains(&count) && groups.clone().all(is_group) && groups.flatten().count() >= 3
 }
 
 fn is_flag(cell: &[u8]) -> bool {
@@ -109,7 +191,19 @@ mod tests {
             ("2026-01-02", Class::Stamp),
             ("2026-01-02T10:00:00Z", Class::Stamp),
             ("10:00:00,123", Class::Stamp),
+            ("2026-01-02T10:00:00.123+02:00[Europe/Berlin]", Class::Stamp),
+            ("20260102T1000Z", Class::Stamp),
+            ("02/Jan/2026:10:00:00 +0000", Class::Stamp),
+            ("Fri, 2 January 2026 10:00:00 GMT", Class::Stamp),
+            ("1/2/2026 10:00 PM", Class::Stamp),
+            ("2026Q1", Class::Word),
+            ("May 3", Class::Phrase),
+            ("2026-01-02T10:00:00Z INFO started", Class::Phrase),
             ("192.168.0.1", Class::Stamp),
+            ("aa:bb:cc:dd:ee:ff", Class::Stamp),
+            ("fe80::1:12", Class::Stamp),
+            ("main.c:12:5", Class::Word),
+            ("\"2026-01-02\"", Class::Stamp),
             ("TRUE", Class::Flag),
             ("-", Class::Flag),
             ("alpha", Class::Word),

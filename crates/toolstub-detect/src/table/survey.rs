@@ -66,26 +66,40 @@ pub(super) struct Look {
     pub(super) escapes: u64,
     /// Rows with a cell whose brackets do not pair.
     pub(super) unpaired: u64,
+    /// Rows with brackets that pair over several cells.
+    pub(super) split_brackets: u64,
     /// Rows that begin like `path:12:`.
     pub(super) located: u64,
     /// Rows whose first delimiter splits a number: `10:00:00,123 INFO`, `1,234 bytes`.
     pub(super) split_numbers: u64,
+    /// Those of them where it splits a time.
+    pub(super) split_times: u64,
+    /// Rows that end in a number which their last delimiter groups: `read 1,234`.
+    pub(super) grouped: u64,
     /// Rows that end like a sentence.
     pub(super) sentences: u64,
     /// Rows that end like a statement.
     pub(super) statements: u64,
+    /// Rows that begin with a delimiter.
     pub(super) empty_first: u64,
+    /// Rows that end in a delimiter.
     pub(super) empty_last: u64,
-    /// Rows whose first cell is the number after the previous row's.
+    /// Rows that end in a delimiter or have a cell whose brackets do not pair.
+    pub(super) entries: u64,
+    /// Rows with white space before their first cell, and rows whose first cell is quoted.
+    pub(super) inset: u64,
+    pub(super) quoted_first: u64,
+    /// Rows whose first cell goes on counting from that of the row looked at before.
     pub(super) consecutive: u64,
-    /// Rows whose first cell is a number padded with spaces.
+    /// Rows whose first cell is a number set in a field of spaces, as wide as in the first row.
     pub(super) padded: u64,
     /// Rows whose second cell begins with white space or is empty.
     pub(super) indented: u64,
     /// Rows with as many words as the row before.
     pub(super) same_words: u64,
     previous_words: u64,
-    previous_number: Option<u64>,
+    /// The number in the first cell of the row looked at before, and where that row stands.
+    previous_number: Option<(u64, u64)>,
 }
 
 /// Counts over a column.
@@ -94,6 +108,7 @@ pub(super) struct Column {
     pub(super) filled: u64,
     pub(super) typed: u64,
     pub(super) flags: u64,
+    pub(super) stamps: u64,
     pub(super) with_digit: u64,
     /// Cells equal to the first row's.
     pub(super) like_first: u64,
@@ -153,14 +168,15 @@ impl Listener for Survey {
         } else if self.first.is_empty() {
             self.first = row.cells.to_vec();
             self.first_width = row.width;
-            self.look.previous_number = self.first.first().and_then(number);
+            self.look.previous_number =
+                self.first.first().and_then(number).map(|number| (self.rows, number));
             self.look.columns.resize_with(self.first.len(), Column::default);
         } else if !row.cells.is_empty() {
             if self.second.is_empty() && row.width > 1 {
                 self.second = row.cells.to_vec();
             }
             self.close_rows += 1;
-            self.look.row(row, &self.first);
+            self.look.row(row, self.rows, &self.first);
         }
         // Too many rows of other widths already: no rest can make that good.
         if self.rows.is_multiple_of(CLOSE_ROWS)
@@ -188,18 +204,25 @@ impl Listener for Survey {
 }
 
 impl Look {
-    fn row(&mut self, row: &Row<'_>, first: &[Cell]) {
+    /// Looks at the row that is the `place`th.
+    fn row(&mut self, row: &Row<'_>, place: u64, first: &[Cell]) {
         self.rows += 1;
         let cells = row.cells;
         let mut words = 0;
         let (mut escape, mut unpaired) = (false, false);
+        let mut brackets = Brackets::default();
+        let mut across = [false; 3];
         for (index, cell) in cells.iter().enumerate() {
             let text = &cell.text[..];
             self.cells += 1;
             words +=
                 text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count() as u64;
             escape |= text.contains(&0x1b);
-            unpaired |= !cell.quoted && text.len() < 400 && !is_paired(text);
+            if !cell.quoted && text.len() < 400 {
+                let open = Brackets::of(text);
+                unpaired |= open != Brackets::default();
+                brackets.add(&open, &mut across);
+            }
             if index > 0 {
                 self.delimiters += 1;
                 self.spaced += u64::from(text.first() == Some(&b' '));
@@ -216,6 +239,7 @@ impl Look {
         self.words += words;
         self.escapes += u64::from(escape);
         self.unpaired += u64::from(unpaired);
+        self.split_brackets += u64::from(across != [false; 3]);
         self.same_words += u64::from(words == self.previous_words);
         self.previous_words = words;
         let [head, .., last] = cells else { return };
@@ -224,17 +248,36 @@ impl Look {
         self.sentences += u64::from(matches!(end, Some(b'.' | b'!' | b'?')));
         self.statements += u64::from(matches!(end, Some(b';' | b'{' | b'(' | b'\\')));
         self.empty_first += u64::from(head.text.trim_ascii().is_empty());
-        self.empty_last += u64::from(whole && last.text.trim_ascii().is_empty());
+        let is_open = whole && !last.quoted && last.text.trim_ascii().is_empty();
+        self.empty_last += u64::from(is_open);
+        self.entries += u64::from(is_open || unpaired);
+        self.inset += u64::from(head.text.first().is_some_and(u8::is_ascii_whitespace));
+        self.quoted_first += u64::from(is_quoted(head));
         self.located += u64::from(is_located(&head.text));
-        self.split_numbers += u64::from(splits_number(&head.text, &cells[1].text));
+        let split = splits_number(&head.text, &cells[1].text);
+        self.split_numbers += u64::from(split);
+        self.grouped += u64::from(ends_in_grouped(&cells[cells.len() - 2].text, &last.text));
+        self.split_times += u64::from(split && memchr::memchr_iter(b':', &head.text).count() >= 2);
         self.indented += u64::from(cells[1].text.first().is_none_or(u8::is_ascii_whitespace));
+        self.numbered(head, place, first);
+    }
+
+    /// Looks at the number in the first cell of the row that is the `place`th.
+    fn numbered(&mut self, head: &Cell, place: u64, first: &[Cell]) {
         let number = number(head);
-        if number.is_some() {
-            self.padded += u64::from(head.text.first() == Some(&b' '));
-            let next = self.previous_number.and_then(|number| number.checked_add(1));
-            self.consecutive += u64::from(number == next);
+        if let Some(number) = number {
+            let in_field = first.first().is_some_and(|first| is_in_field(head, first));
+            self.padded += u64::from(in_field || head.text.first() == Some(&b' '));
+            let goes_on = self.previous_number.is_some_and(|(before, previous)| {
+                // The headings of pages are rows that have no number; blank lines are no rows, but
+                // may have one.
+                let rows = place - before;
+                let step = number.saturating_sub(previous);
+                (rows - rows / 8..=rows * 2).contains(&step)
+            });
+            self.consecutive += u64::from(goes_on);
         }
-        self.previous_number = number;
+        self.previous_number = number.map(|number| (place, number));
     }
 }
 
@@ -248,16 +291,29 @@ impl Column {
         let class = Class::of(text);
         self.typed += u64::from(class.is_typed());
         self.flags += u64::from(class == Class::Flag);
+        self.stamps += u64::from(class == Class::Stamp);
         self.with_digit += u64::from(text.iter().any(u8::is_ascii_digit));
         self.like_first += u64::from(text == first);
         self.long_as_first += u64::from(text.len() == first.len());
-        self.keyed += u64::from(key(text).is_some_and(|key| Some(key) == self::key(first)));
+        let keyed = key(text).is_some_and(|key| Some(key) == self::key(first));
+        self.keyed += u64::from(keyed && class != Class::Stamp);
     }
 }
 
 /// The number in a cell that holds nothing else.
 fn number(cell: &Cell) -> Option<u64> {
     std::str::from_utf8(cell.text.trim_ascii()).ok()?.parse().ok()
+}
+
+/// Whether a cell stands in quotes, of which those of a source may be single.
+pub(super) fn is_quoted(cell: &Cell) -> bool {
+    cell.quoted || matches!(cell.text.trim_ascii().first(), Some(b'"' | b'\'' | b'`'))
+}
+
+/// Whether a number stands in a field of at least the width that `first` is filled up to.
+fn is_in_field(cell: &Cell, first: &Cell) -> bool {
+    let filled = first.text.trim_ascii().len() < first.text.len();
+    filled && cell.text.len() >= first.text.len()
 }
 
 /// The key of `key=value` or `key: value`.
@@ -274,33 +330,63 @@ fn key(cell: &[u8]) -> Option<&[u8]> {
     (separated && cell[0].is_ascii_alphabetic()).then_some(&cell[..length])
 }
 
-/// Whether the brackets in a cell pair; what stands in quotes does not count.
-fn is_paired(cell: &[u8]) -> bool {
-    let mut open = [0_i32; 3];
-    for byte in cell {
-        let (kind, step) = match byte {
-            b'(' => (0, 1),
-            b')' => (0, -1),
-            b'[' => (1, 1),
-            b']' => (1, -1),
-            b'{' => (2, 1),
-            b'}' => (2, -1),
-            _ => continue,
-        };
-        open[kind] += step;
+/// How many brackets of each kind are open.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Brackets([i32; 3]);
+
+impl Brackets {
+    /// What a cell leaves open, or closes; an interval that is half open does neither.
+    fn of(cell: &[u8]) -> Self {
+        let mut open = [0_i32; 3];
+        let mut count = 0;
+        for byte in cell {
+            let (kind, step) = match byte {
+                b'(' => (0, 1),
+                b')' => (0, -1),
+                b'[' => (1, 1),
+                b']' => (1, -1),
+                b'{' => (2, 1),
+                b'}' => (2, -1),
+                _ => continue,
+            };
+            open[kind] += step;
+            count += 1;
+        }
+        let interval =
+            matches!(cell.trim_ascii(), [b'[', .., b')'] | [b'(', .., b']']) && count == 2;
+        Self(if interval { [0; 3] } else { open })
     }
-    open == [0; 3]
+
+    /// Goes on behind a cell; notes in `across` which kinds an earlier cell opened and it closed.
+    fn add(&mut self, cell: &Self, across: &mut [bool; 3]) {
+        for ((open, step), across) in self.0.iter_mut().zip(cell.0).zip(across) {
+            *across |= *open > 0 && step < 0;
+            *open = (*open + step).max(0);
+        }
+    }
 }
 
-/// Whether a cell begins like the location that grep or a compiler prints: `path:12:`.
-fn is_located(cell: &[u8]) -> bool {
+/// Whether a cell begins like the location that grep or a compiler prints: `path:12:`; a time that
+/// stands alone does not.
+pub(super) fn is_located(cell: &[u8]) -> bool {
     let mut parts = cell.splitn(3, |&b| b == b':');
     let (Some(path), Some(line), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
         return false;
     };
     let is_path = !path.is_empty() && !path.iter().any(u8::is_ascii_whitespace);
     let numeric_path = path.iter().all(u8::is_ascii_digit);
-    is_path && !numeric_path && !line.is_empty() && line.iter().all(u8::is_ascii_digit)
+    let is_line = !line.is_empty() && line.iter().all(u8::is_ascii_digit);
+    is_path && !numeric_path && is_line && Class::of(cell) != Class::Stamp
+}
+
+/// Whether the delimiter between two cells groups the digits of a number behind words.
+fn ends_in_grouped(left: &[u8], right: &[u8]) -> bool {
+    let digits = left.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let before = left[..left.len() - digits].last();
+    (1..=3).contains(&digits)
+        && before == Some(&b' ')
+        && right.len() == 3
+        && right.iter().all(u8::is_ascii_digit)
 }
 
 /// Whether the delimiter between two cells stands inside a number, with words after it.

@@ -133,6 +133,182 @@ fn regular_texts_are_no_tables() {
 }
 
 #[test]
+fn tables_may_begin_with_a_time_or_an_address() {
+    for time in [
+        "2024-01-01T03:00:00Z",
+        "2024-01-01T03:00:00",
+        "2024-01-01T03:00",
+        "2024-01-01T03:00:00.123Z",
+        "2024-01-01T03:00:00+02:00",
+        "2024-01-01T03:00:00+02:00[Europe/Berlin]",
+        "20240101T030000Z",
+        "2024-01-01 03:00:00 UTC",
+        "01/Jan/2024:10:00:00",
+        "01/Jan/2024:10:00:00 +0000",
+        "1/2/2024 10:00:00 PM",
+        "Mon 1 January 2024 10:00",
+        "aa:bb:12:00:01:02",
+        "fe80::1:12:3",
+    ] {
+        for delimiter in [",", ";", "\t"] {
+            for mark in ["", "\""] {
+                let row = |i| format!("{mark}{time}{mark}{delimiter}{i}.5");
+                for rows in [4, 400] {
+                    is_headless(&lines(rows, row), 2, rows.into());
+                    let headed = format!("time{delimiter}value\n{}", lines(rows, row));
+                    is_table(&headed, &["time", "value"], rows.into());
+                }
+            }
+        }
+    }
+    is_table(
+        &format!("place,p\n{}", lines(9, |i| format!("chr1:{i}:A:G,0.{i}"))),
+        &["place", "p"],
+        9,
+    );
+    is_table(
+        &format!("name,2024-01,2024-02\n{}", lines(9, |i| format!("x{i},{i},1"))),
+        &["name", "2024-01", "2024-02"],
+        9,
+    );
+}
+
+#[test]
+fn lines_that_begin_with_a_time_are_no_tables() {
+    for count in [4, 40, 4000] {
+        for line in [
+            "2026-01-02 10:00:00,123 INFO started worker",
+            "2026-01-02 10:00:00,123 INFO started, then slept",
+            "2026-01-02T10:00:00Z INFO foo, bar",
+            "2026-01-02T10:00:00,123 INFO foo, bar",
+            "2026-01-02T10:00:00.123Z [INFO] connected, id=7",
+            "10.0.0.1 - - [02/Jan/2026:10:00:00 +0000] \"GET /a,b HTTP/1.1\" 200 5",
+            "Jan  2 10:00:00 host app[7]: found 3 items, skipped 4",
+            "[02/Jan/2026 10:00:00] fetched 3 items, 4 left",
+        ] {
+            is_none(&lines(count, |_| line.to_owned()));
+        }
+    }
+}
+
+#[test]
+fn numbered_lines_are_no_table_however_many() {
+    for count in [5, 300, 2113, 20_000, 250_000] {
+        is_none(&lines(count, |i| format!("{:6}\tsome prose line", i + 1)));
+        is_none(&lines(count, |i| format!("{:6}\tsome prose line", i + 501)));
+        is_none(&lines(count, |i| format!("{:<6}\tsome prose line", i + 1)));
+        // Blank lines with a number or without one, and headings of pages.
+        is_none(&lines(count, |i| match i % 10 {
+            9 => " ".repeat(7),
+            _ => format!("{:6}\tsome prose line", i + 1),
+        }));
+        is_none(&lines(count, |i| match i % 10 {
+            9 => " ".repeat(7),
+            _ => format!("{:6}\tsome prose line", i - i / 10 + 1),
+        }));
+        is_none(&lines(count, |i| match i % 56 {
+            0 => format!("\n\nprose.txt   Page {}\n\n\n{:5}\tsome prose line", i / 56 + 1, i + 1),
+            _ => format!("{:5}\tsome prose line", i + 1),
+        }));
+    }
+    for step in [1, 3] {
+        is_headless(&lines(3000, |i| format!("{}\tsome prose line", i * step + 1)), 2, 3000);
+        is_headless(&lines(3000, |i| format!("{:6}\t{i}", i * 7 % 1000)), 2, 3000);
+    }
+}
+
+#[test]
+fn numbers_make_a_table_with_spaces_behind_the_commas() {
+    for count in [3, 1000] {
+        is_headless(&lines(count, |i| format!("{i}, {:#x}", i * 77 + 1)), 2, count.into());
+        is_headless(&lines(count, |i| format!("{i}, {}.5, 7", i * 2)), 3, count.into());
+        let series = lines(count, |i| format!("2026-01-02T10:00:{:02}Z, {i}.5", i % 60));
+        is_headless(&series, 2, count.into());
+        is_headless(
+            &format!("seed, 0x0\n{}", lines(count, |i| format!("{i}, {i:#x}"))),
+            2,
+            u64::from(count) + 1,
+        );
+    }
+    is_none(&lines(40, |i| format!("{i} apples, {i} pears")));
+}
+
+#[test]
+fn lists_in_sources_are_no_tables() {
+    for (head, entry, end) in [
+        ("// Copyright 2024, Foo\n\nconst A: [&str; 9] = [", "    \"{}\",", "];"),
+        (" * Copyright 2024, Foo\n */\nchar *a[] = {", "\t\"{}\",", "};"),
+        ("from a import b, c\n\nNAMES = [", "    '{}',", "]"),
+        ("from a import b, c\nNAMES = [", "\"{}\",", "]"),
+        ("types: dict[str, str] = {", "    \"a::{}\": \"x\",", "}"),
+        ("/* one, two */\nenum e {", "  {} = 1,", "};"),
+        ("a, b = 1, 2\nx = [", "{},", "]"),
+        ("// one; two\nfn f() {", "    {}();", "}"),
+        ("-- one, two\nSELECT", "    , {}", "FROM t;"),
+        ("// a, b\nint x[] = {", "  0x{}, 0x02, 0x03,", "};"),
+        ("# a, b\nx = [", "    \"{}\",\"b\",\"c\",", "]"),
+        ("CHECK(a == 1, b)\nCHECK(a == 2, b)\nint x[] = {", "  0x{},", "};"),
+    ] {
+        for count in [9, 300, 4000] {
+            let list = lines(count, |i| entry.replace("{}", &format!("a{i}")));
+            is_none(&format!("{head}\n{list}{end}\n"));
+            is_none(&format!("{head}\n{list}"));
+            is_none(&format!("{}\n{list}", head.split('\n').next().unwrap()));
+            is_none(&list);
+            is_none(&list.replace('\n', "\r\n"));
+        }
+    }
+}
+
+#[test]
+fn a_delimiter_at_the_end_of_each_row_leaves_a_table() {
+    is_table(&format!("name,notes\n{}", lines(9, |i| format!("x{i},"))), &["name", "notes"], 9);
+    is_table(&format!("id,name,\n{}", lines(9, |i| format!("{i},x{i},"))), &["id", "name", ""], 9);
+    is_headless(&lines(9, |i| format!("{i},x{i},")), 3, 9);
+    is_table(&format!("none,id\n{}", lines(9, |i| format!(",{i}"))), &["none", "id"], 9);
+}
+
+#[test]
+fn phrases_beside_numbers_are_a_table() {
+    is_headless(&lines(40, |i| format!("the quick brown fox,{i}.5")), 2, 40);
+    is_none(&lines(40, |i| format!("read 1,{}", 100 + i)));
+    is_none(&lines(40, |i| format!("the quick brown fox, {i}")));
+}
+
+#[test]
+fn cells_may_hold_brackets_and_statements() {
+    for cell in ["[10-20)", "(10 - 20]", "nice :)", "a (b", "x = f(7);", "\"so, it was. And then\""]
+    {
+        for count in [3, 400] {
+            let text = format!("id,v,w\n{}", lines(count, |i| format!("{i},{cell},x")));
+            is_table(&text, &["id", "v", "w"], count.into());
+            let text = format!("id\tv\n{}", lines(count, |i| format!("{i}.5\t{cell}")));
+            is_table(&text, &["id", "v"], count.into());
+        }
+    }
+    is_headless(&lines(40, |i| format!("[10-20),{i}.5")), 2, 40);
+    is_headless(
+        &lines(40, |i| format!("In {i} it was founded, and then it grew fast;{i}.5")),
+        2,
+        40,
+    );
+    is_none(&lines(40, |i| format!("f(a{i}, b)")));
+    is_none(&lines(40, |i| format!("f(a{i},b)")));
+    is_none(&lines(40, |i| format!("x, y = {{ {i}, 2 }};")));
+}
+
+#[test]
+fn blocks_indented_by_tabs_are_no_tables() {
+    is_none(&lines(40, |i| format!("\tname{i}: Formatter")));
+    is_none(&lines(40, |i| format!("\tlet x{i} = f(a)")));
+    is_none(&lines(40, |i| format!("\tadd\tr{i}, r2")));
+    is_none(&lines(40, |i| format!("\tmovq\t%r{i},%rax")));
+    is_headless(&lines(40, |i| format!("{i:4},{:7}.5", i * 7)), 2, 40);
+    let aligned = format!("  id,  value, name\n{}", lines(40, |i| format!("{i:4}, {i:6}, x")));
+    is_table(&aligned, &["id", "value", "name"], 40);
+}
+
+#[test]
 fn blank_lines_are_no_rows() {
     is_table("a,b\n\n1,2\n  \n3,4\n\n", &["a", "b"], 2);
     is_table("a\tb\n\t\n1\t2\n", &["a", "b"], 1);

@@ -3,7 +3,7 @@
 use super::Delimiter;
 use super::cell::Class;
 use super::rows::Cell;
-use super::survey::{Column, Look, Survey};
+use super::survey::{Column, Look, Survey, is_located, is_quoted};
 
 /// What commas and semicolons must score to be taken for delimiters.
 const ENOUGH: i32 = 3;
@@ -21,7 +21,7 @@ pub(super) fn is_table(survey: &Survey, delimiter: Delimiter) -> bool {
     if delimiter == Delimiter::Tab {
         return true;
     }
-    score(survey, width) >= ENOUGH
+    score(survey, width, delimiter) >= ENOUGH
 }
 
 /// Whether at least `percent` of the rows show a sign.
@@ -32,32 +32,75 @@ fn most(look: &Look, rows: u64, percent: u64) -> bool {
 /// Regular texts that are no tables, each with the sign that gives it away.
 fn is_something_else(survey: &Survey, width: u64, delimiter: Delimiter) -> bool {
     let look = &survey.look;
-    let is_empty = |cell: Option<&Cell>| cell.is_some_and(|cell| cell.text.trim_ascii().is_empty());
     let numbered = survey.first.first().is_some_and(|cell| Class::of(&cell.text) == Class::Number);
     let indented = delimiter == Delimiter::Tab && width == 2 && most(look, look.indented, 10);
-    let listing =
-        numbered && most(look, look.consecutive, 90) && (most(look, look.padded, 50) || indented);
     let columns = &look.columns[..look.columns.len().min(width as usize)];
+    let alone = delimiter == Delimiter::Tab
+        || width == 2 && columns.get(1).is_some_and(|text| !text.is_typed());
+    let padded = alone && most(look, look.padded, 50);
+    let listing = numbered && most(look, look.consecutive, 90) && (padded || indented);
     let keyed = columns.iter().filter(|column| most(look, column.keyed, 90)).count();
+    let tight = look.spaced * 10 <= look.delimiters;
     let coloured = most(look, look.escapes, 10);
-    let split = most(look, look.unpaired, 30);
-    let hits = most(look, look.located, 80);
-    let numbers = width == 2 && most(look, look.split_numbers, 80);
-    let statements = delimiter != Delimiter::Semicolon && most(look, look.statements, 50);
-    let indentation = is_empty(survey.first.first()) && most(look, look.empty_first, 90);
-    let spaced = look.spaced * 10 >= look.delimiters * 5;
-    let unnamed = width == 2 || spaced || !has_header(&survey.first, columns);
-    let list = unnamed && is_empty(survey.first.last()) && most(look, look.empty_last, 90);
+    let named = tight && has_header(&survey.first, columns);
+    let split = most(look, look.split_brackets, 30) || most(look, look.unpaired, 30) && !named;
+    // A table of such places has a header that is none.
+    let headed = tight && !survey.first.first().is_some_and(|cell| is_located(&cell.text));
+    let hits = most(look, look.located, 80) && !headed;
+    let numbers = width == 2 && most(look, look.split_numbers + look.grouped, 80)
+        || most(look, look.split_times, 80);
+    let values = named && columns.iter().any(Column::is_typed);
+    let statements =
+        delimiter != Delimiter::Semicolon && most(look, look.statements, 50) && !values;
+    let list = is_list(survey, width, delimiter);
+    // Where lines are indented, it is numbers that are set in columns, or a header stands above.
+    let block = delimiter != Delimiter::Tab
+        && most(look, look.inset, 50)
+        && !columns.first().is_some_and(Column::is_typed)
+        && !has_header(&survey.first, columns);
     let pairs = keyed * 2 >= columns.len();
-    listing || pairs || coloured || split || hits || numbers || statements || indentation || list
+    listing || pairs || coloured || split || hits || numbers || statements || list || block
+}
+
+/// Whether the rows are the entries of a list in a source: each with a delimiter behind it, or one
+/// before it, and nothing that makes a table of them.
+fn is_list(survey: &Survey, width: u64, delimiter: Delimiter) -> bool {
+    let look = &survey.look;
+    let columns = &look.columns[..look.columns.len().min(width as usize)];
+    let leading = most(look, look.empty_first, 90);
+    let trailing = most(look, look.empty_last, 90)
+        || width == 2 && most(look, look.empty_last, 30) && most(look, look.entries, 90);
+    if !leading && !trailing {
+        return false;
+    }
+    if leading && survey.first.first().is_some_and(|cell| cell.text.trim_ascii().is_empty()) {
+        return true;
+    }
+    let inset = most(look, look.inset, 50);
+    let spaced = look.spaced * 10 >= look.delimiters * 5;
+    if delimiter != Delimiter::Tab && trailing && (inset || spaced) {
+        return true;
+    }
+    let [head, .., last] = &survey.first[..] else { return true };
+    let is_named = has_header(&survey.first, columns);
+    if width > 2 {
+        // Some writers end each row with a delimiter.
+        let values = columns.iter().any(Column::is_typed) && delimiter != Delimiter::Semicolon;
+        return !is_named && (leading || !values);
+    }
+    // A table of one column that has values is one if its header says so.
+    let alike = is_quoted(head) == most(look, look.quoted_first, 50);
+    let begins = survey.first_width == width && survey.ragged() == 0 && survey.lead_rows == 0;
+    let spaced_head = last.text.first() == Some(&b' ');
+    !is_named || !alike || !begins || spaced_head || last.text.trim_ascii().is_empty()
 }
 
 /// How much rows look like a table, from what their cells are and how they are set.
-fn score(survey: &Survey, width: u64) -> i32 {
+fn score(survey: &Survey, width: u64, delimiter: Delimiter) -> i32 {
     let look = &survey.look;
     let columns = &look.columns[..look.columns.len().min(width as usize)];
     let typed = columns.iter().filter(|column| column.is_typed()).count();
-    let values = columns.iter().filter(|column| column.filled > 0).count();
+    let all_typed = typed > 0 && typed as u64 == width;
     let spaced = look.spaced * 10 >= look.delimiters * 9;
     let tight = look.spaced * 10 <= look.delimiters;
     let quoted = look.needed_quotes > 0 || look.quoted_cells * 10 >= look.cells * 3;
@@ -67,18 +110,22 @@ fn score(survey: &Survey, width: u64) -> i32 {
     let mut score = 0;
     let mut weigh = |sign: bool, weight: i32| score += if sign { weight } else { 0 };
     weigh(typed > 0, if spaced { 2 } else { 3 });
-    weigh(typed > 0 && typed == values && typed as u64 == width, 2);
+    weigh(all_typed, 2);
     weigh(quoted, 3);
     weigh(tight, 2);
-    weigh(spaced, -2);
+    weigh(spaced && !all_typed, -2);
     weigh(width == 3, 1);
     weigh(width >= 4, 2);
     weigh(has_header(&survey.first, columns), 2);
     weigh(tight && survey.rows >= 10 && words <= 1, 1);
-    weigh(words > 3, -2);
-    weigh(words > 6, -3);
+    // Without a space behind the delimiter, neither words in quotes are prose, nor such as stand
+    // beside a column of values and a semicolon.
+    let values = delimiter == Delimiter::Semicolon && typed > 0;
+    let prose = !(tight && (quoted || values));
+    weigh(prose && words > 3, -2);
+    weigh(prose && words > 6, -3);
     weigh(most(look, look.sentences, 30), -3);
-    weigh(listing, -4);
+    weigh(listing && !(tight && typed > 0), -4);
     score
 }
 
@@ -108,6 +155,8 @@ fn vote(first: &[u8], column: &Column, years: bool) -> i32 {
     if class.is_typed() && (class != Class::Flag || column.flags * 10 >= column.filled * 8) {
         return match () {
             () if years && class == Class::Number => 1,
+            // A date over numbers names a time series' column.
+            () if class == Class::Stamp && column.is_typed() && column.stamps == 0 => 8,
             () if column.is_typed() => -8,
             () => -4,
         };
