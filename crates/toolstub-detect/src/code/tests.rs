@@ -321,19 +321,41 @@ fn schemas_and_builds_name_their_things() {
 fn line_numbers_in_front_are_left_out() {
     let plain = scanned(PYTHON);
     assert!(plain.is_some());
-    for form in ["{:6}\t", "{}→", "{:4}: ", "{}| ", "{:>5} | "] {
-        let width = if form.contains(":6") { 6 } else { 4 };
-        let number = |n: usize| match form {
-            "{}→" => format!("{n}→"),
-            "{:6}\t" => format!("{n:width$}\t"),
-            "{:4}: " => format!("{n:width$}: "),
-            "{}| " => format!("{n}| "),
-            _ => format!("{n:>5} | "),
-        };
+    let forms: [fn(usize) -> String; 11] = [
+        |n| format!("{n:6}\t"),
+        |n| format!("{n}→"),
+        |n| format!("{n:4}: "),
+        |n| format!("{n}| "),
+        |n| format!("{n:>5} | "),
+        |n| format!("L{n}: "),
+        |n| format!("{n:>4} │ "),
+        |n| format!("{n:^7}│ "),
+        |n| format!("{n:>7} "),
+        |n| format!("{n}) "),
+        |n| format!("[{n}] "),
+    ];
+    for number in forms {
         let numbered: String =
             PYTHON.lines().enumerate().map(|(n, line)| number(n + 1) + line + "\r\n").collect();
-        assert_eq!(scanned(&numbered), plain, "{form}");
+        assert_eq!(scanned(&numbered), plain, "{}", number(7));
     }
+}
+
+#[test]
+fn a_list_of_numbered_things_is_text() {
+    is_text("  501  cd /srv\n  502  export A=$B\n  503  for x in *; do echo \"$x\"; done\n");
+    is_text("1) import duties\n2) from there on\n3) class of its own\n");
+    is_text("[1] Ann\n[2] Bo\n[3] Cy\n");
+}
+
+#[test]
+fn a_python_string_may_end_where_the_next_begins() {
+    let joined = "class A:\n    x = \"\"\"\n    a \"\"\" + b + \"\"\"\n    c\n    \"\"\"\n\n\nclass B(A):\n    pass\n";
+    declares(Language::Python, joined, &["class A", "class B"]);
+    let passed = "f(\"\"\"a\n  b\"\"\", \"\"\"c\n  d\"\"\")\n\n\ndef g(x):\n    pass\n";
+    declares(Language::Python, passed, &["def g"]);
+    let commented = "x = \"\"\"\na\"\"\"  # '''\ndef g(x):\n    pass\n";
+    declares(Language::Python, commented, &["def g"]);
 }
 
 #[test]
