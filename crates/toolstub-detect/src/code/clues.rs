@@ -114,6 +114,14 @@ fn has(text: &[u8], part: &str) -> bool {
     memmem::find(text, part.as_bytes()).is_some()
 }
 
+/// Whether a name with a dollar sign before it stands in `text`, not one with the sign inside.
+fn has_variable(text: &[u8]) -> bool {
+    memchr::memchr_iter(b'$', text).any(|at| {
+        at.checked_sub(1).is_none_or(|before| !is_word(text[before]))
+            && text.get(at + 1).is_some_and(|&b| is_word(b) || b == b'{' || b == b'(')
+    })
+}
+
 fn starts(text: &[u8], prefix: &str) -> bool {
     text.starts_with(prefix.as_bytes())
 }

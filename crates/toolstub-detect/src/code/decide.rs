@@ -5,10 +5,12 @@
 use memchr::{memchr, memmem, memrchr};
 
 use super::clues::{Votes, clue};
+use super::context::{Context, Inside, is_docstring, is_item, is_member};
+use super::dense;
 use super::language::Language;
 use super::looks::{
     closed, is_code, is_command, is_comment, is_foreign, is_report, is_rule, is_setting,
-    is_stamped, is_text, opened, without_comment,
+    is_side_by_side, is_stamped, is_text, opened, without_comment,
 };
 use crate::content::{Content, window};
 
@@ -38,6 +40,10 @@ pub(super) struct Evidence {
     pub(super) text: u32,
     /// Lines that could be both.
     pub(super) neutral: u32,
+    /// Items of lists in code, which say nothing by themselves.
+    pub(super) data: u32,
+    /// Members of JSON, a line each.
+    pub(super) members: u32,
     /// Lines of comments.
     pub(super) comments: u32,
     /// Lines that stand in code with almost no other sense: they alone are a language's clues.
@@ -51,8 +57,12 @@ pub(super) struct Evidence {
 
     /// Lines that only give a name a value.
     pub(super) settings: u32,
+    /// Lines of two columns that a comparison sets side by side.
+    pub(super) sides: u32,
     /// Fences of Markdown, markers of diffs and the like.
     pub(super) foreign: u32,
+    /// What stands around the next line.
+    context: Context,
 }
 
 /// The places of a source that are weighed.
@@ -118,7 +128,8 @@ fn weigh(sample: &Sample) -> Evidence {
     }
     evidence.piece(whole_lines(&sample.head, true));
     for piece in &sample.later {
-        evidence.piece(whole_lines(piece, false));
+        let piece = whole_lines(piece, false);
+        evidence.piece(&piece[hidden_len(piece)..]);
     }
     evidence
 }
@@ -128,6 +139,27 @@ fn whole_lines(piece: &[u8], from_start: bool) -> &[u8] {
     let start = if from_start { 0 } else { memchr(b'\n', piece).map_or(0, |at| at + 1) };
     let end = memrchr(b'\n', piece).map_or(piece.len(), |at| at.max(start));
     &piece[start..end]
+}
+
+/// The length of what is left at the start of `piece` of a comment or string that began before it.
+fn hidden_len(piece: &[u8]) -> usize {
+    let close = memmem::find(piece, b"*/");
+    if let Some(close) = close
+        && memmem::find(&piece[..close], b"/*").is_none()
+    {
+        return close + 2;
+    }
+    let Some(mark) = memmem::find(piece, b"\"\"\"") else { return 0 };
+    let start = memrchr(b'\n', &piece[..mark]).map_or(0, |end| end + 1);
+    let before = piece[start..mark].trim_ascii();
+    let behind = &piece[mark + 3..];
+    let behind = behind[..memchr(b'\n', behind).unwrap_or(behind.len())].trim_ascii();
+    // Alone on its line, the mark opens what documents the line before it, which ends in a colon.
+    let above = piece[..start].trim_ascii_end();
+    let closes = behind.is_empty()
+        && !matches!(before.last(), Some(b'(' | b'=' | b',' | b'r' | b'f'))
+        && (!before.is_empty() || !above.ends_with(b":") && !above.is_empty());
+    if closes { mark + 3 } else { 0 }
 }
 
 impl Evidence {
@@ -141,9 +173,8 @@ impl Evidence {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let raw = &rest[..end];
             rest = &rest[(end + 1).min(rest.len())..];
-            let indented = raw.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
-            let long = raw.len() > LINE_BYTES;
-            let line = raw[..raw.len().min(LINE_BYTES)].trim_ascii();
+            let mut raw = raw;
+            let mut line = raw[..raw.len().min(LINE_BYTES)].trim_ascii();
             if line.is_empty() {
                 continue;
             }
@@ -153,13 +184,28 @@ impl Evidence {
                 closes = None;
                 self.comments += hidden;
                 hidden = 0;
-                // A script without line ends may follow.
-                let behind = &raw[at + close.len()..];
-                if behind.len() > 2000 {
-                    self.minified(behind);
+                // The next one may open behind it, or a script without line ends.
+                raw = &raw[at + close.len()..];
+                line = raw[..raw.len().min(LINE_BYTES)].trim_ascii();
+                if !line.is_empty() {
+                    closes = opened(line).filter(|close| memmem::find(rest, close).is_some());
                 }
+                if raw.len() < dense::MIN_BYTES || closes.is_some() {
+                    continue;
+                }
+            } else if line.starts_with(b"/*")
+                && let Some(end) = memmem::find(raw, b"*/")
+                && raw.len() - end > dense::MIN_BYTES
+            {
+                self.comments += 1;
+                raw = &raw[end + 2..];
+                line = raw[..raw.len().min(LINE_BYTES)].trim_ascii();
+            }
+            if line.is_empty() {
                 continue;
             }
+            let indent = raw.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+            let indented = indent > 0;
             // Lines behind a target and a tab are a shell's, in a makefile.
             recipe = if raw[0] == b'\t' { recipe } else { is_rule(line) && !indented };
             if recipe && indented && is_command(line) {
@@ -168,6 +214,9 @@ impl Evidence {
                 continue;
             }
             closes = opened(line);
+            if self.is_fresh() && indent == 0 && (closes == Some(b"\"\"\"") || is_docstring(line)) {
+                self.votes.add(Language::Python, 2);
+            }
             if closes.is_some_and(|close| memmem::find(rest, close).is_none()) {
                 if line[0] == b'=' {
                     // Documentation up to the end.
@@ -183,16 +232,26 @@ impl Evidence {
                     continue;
                 }
             }
-            self.line(line, indented, long, raw);
+            self.line(line, indent, raw);
         }
         self.comments += hidden;
     }
 
-    fn line(&mut self, line: &[u8], indented: bool, long: bool, raw: &[u8]) {
-        if long && raw.len() > 2000 {
-            self.minified(raw);
+    /// Whether only comments stood so far.
+    fn is_fresh(&self) -> bool {
+        self.code + self.text + self.neutral + self.data == 0 && self.comments < 30
+    }
+
+    fn line(&mut self, line: &[u8], indent: usize, raw: &[u8]) {
+        let indented = indent > 0;
+        if raw.len() >= dense::MIN_BYTES && self.is_dense(raw) {
             return;
         }
+        if raw.len() > 2000 {
+            self.long(raw);
+            return;
+        }
+        self.sides += u32::from(is_side_by_side(line));
         if !indented && is_foreign(line) {
             self.foreign += 1;
             self.text += 1;
@@ -207,7 +266,7 @@ impl Evidence {
             self.text += 2;
             return;
         }
-        if is_comment(line) {
+        if is_comment(line) || is_docstring(line) {
             self.comments += 1;
             self.inner_docs += u32::from(line.starts_with(b"//! "));
             return;
@@ -216,9 +275,16 @@ impl Evidence {
         self.semicolons += u32::from(line.ends_with(b";"));
         self.settings += u32::from(is_setting(line));
 
-        if clue(line, &mut self.votes) {
+        self.members += u32::from(is_json_member(line));
+        let inside = self.context.enter(line, indent);
+        let known = clue(line, &mut self.votes);
+        if known {
             self.clues += 1;
             self.code += 1;
+        } else if inside == Some(Inside::Type) && is_member(line) {
+            self.code += 1;
+        } else if inside == Some(Inside::List) && is_item(line) {
+            self.data += 1;
         } else if is_text(line) {
             self.text += 1;
         } else if is_code(line) {
@@ -226,32 +292,46 @@ impl Evidence {
         } else {
             self.neutral += 1;
         }
+        self.context.note(line, indent, known);
     }
 
     /// A very long line: a script without line ends has many words of its language in it.
-    fn minified(&mut self, raw: &[u8]) {
+    fn long(&mut self, raw: &[u8]) {
         let shown = &raw[..raw.len().min(PIECE_BYTES)];
         let count = |part: &[u8]| memmem::find_iter(shown, part).count() as u32;
         let script = count(b"function(") + count(b"=>") + count(b"return ") + count(b"var ");
         let joints = count(b";") + count(b"){") + count(b"&&");
-        if script >= 8 && joints >= 20 {
-            self.votes.add(Language::JavaScript, 10);
-            self.code += 10;
-            self.clues += 3;
-        } else if count(b"{") > 10
-            && count(b"}") > 10
-            && count(b":") > 20
-            && count(b";") > 10
-            && script < 3
-            && count(b"\":") < 3
-        {
-            self.votes.add(Language::Css, 10);
-            self.code += 10;
-            self.clues += 3;
+        let styled = count(b"{") > 10 && count(b"}") > 10 && count(b":") > 20 && count(b";") > 10;
+        let language = if script >= 8 && joints >= 20 {
+            Language::JavaScript
+        } else if styled && script < 3 && count(b"\":") < 3 {
+            Language::Css
         } else {
             self.neutral += 1;
-        }
+            return;
+        };
+        self.votes.add(language, 10);
+        self.code += 10;
+        self.clues += 3;
     }
+
+    /// Weighs a line of a script or style sheet without line ends, if it is one.
+    fn is_dense(&mut self, raw: &[u8]) -> bool {
+        let Some(language) = dense::language(&raw[..raw.len().min(PIECE_BYTES)]) else {
+            return false;
+        };
+        let weight = (raw.len() / 200).clamp(1, 10) as u32;
+        self.votes.add(language, 3 + weight);
+        self.code += weight;
+        self.clues += 1;
+        true
+    }
+}
+
+/// `"name": …`, as a line of JSON begins.
+fn is_json_member(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"\"") else { return false };
+    memchr(b'"', rest).is_some_and(|end| rest[end + 1..].starts_with(b": "))
 }
 
 /// Whether a source that begins with a tag is markup, rather than code in an envelope.
@@ -291,10 +371,14 @@ fn verdict(evidence: &Evidence, source: &[u8]) -> Option<Language> {
     let (language, points) = votes.best();
     // Documentation with a few lines of code is that.
     let documents = source.starts_with(b"=") && evidence.comments > code * 4;
-    let quotes = foreign >= 2 && !source.starts_with(b"#!");
+    // What begins as JSON and was cut off.
+    let json = matches!(source.trim_ascii_start().first(), Some(b'{' | b'['))
+        && evidence.members * 3 >= all + evidence.data;
+    let quotes = json || foreign >= 2 && !source.starts_with(b"#!");
+    let sides = evidence.sides >= 3 && evidence.sides * 8 >= all;
     let logs = evidence.stamps >= 2 && evidence.stamps * 20 >= all;
 
-    if quotes || logs || documents || points < 3 || is_markup(source) {
+    if quotes || sides || logs || documents || points < 3 || is_markup(source) {
         return None;
     }
     if let Some(named) = shebang(source)
@@ -315,7 +399,11 @@ fn verdict(evidence: &Evidence, source: &[u8]) -> Option<Language> {
 
 /// The language of the interpreter in the first line.
 fn shebang(source: &[u8]) -> Option<Language> {
-    let line = source.strip_prefix(b"#!")?;
+    if source.starts_with(b"<?php") {
+        return Some(Language::Php);
+    }
+    // `#![` begins an attribute of Rust.
+    let line = source.strip_prefix(b"#!").filter(|line| !line.starts_with(b"["))?;
     let line = &line[..memchr(b'\n', line).unwrap_or(line.len()).min(200)];
     let names = [
         ("python", Language::Python),

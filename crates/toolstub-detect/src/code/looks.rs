@@ -92,7 +92,9 @@ pub(super) fn without_comment(line: &[u8]) -> &[u8] {
     let code = if line.ends_with(b"*/") {
         memmem::rfind(line, b"/*").map_or(line, |at| &line[..at])
     } else {
-        memmem::find(line, b" // ").map_or(line, |at| &line[..at])
+        let slashes = memmem::find(line, b" // ");
+        // Python sets its remarks off by two blanks.
+        slashes.or_else(|| memmem::find(line, b"  # ")).map_or(line, |at| &line[..at])
     };
     let code = code.trim_ascii_end();
     if code.is_empty() { line } else { code }
@@ -106,8 +108,43 @@ pub(super) fn is_foreign(line: &[u8]) -> bool {
         || line.starts_with(b"@@ -")
         || line.starts_with(b"Traceback (most recent call last)")
         || line.starts_with(b"+++ ")
+        || line.starts_with(b".. ") && memmem::find(line, b"::").is_some()
+        || is_table_rule(line)
+        || is_markup(line)
         || is_commit(line)
         || is_blamed(line)
+}
+
+/// The line below a heading, and a sentence that a quotation follows, as reStructuredText has them.
+fn is_markup(line: &[u8]) -> bool {
+    let below = matches!(line[0], b'^' | b'~') && line.iter().all(|&b| b == line[0]);
+    let quotes = line.ends_with(b"::") && memchr::memchr_iter(b' ', line).count() >= 4;
+    below && line.len() >= 6 || quotes
+}
+
+/// `--- | ---`, as tables of Markdown have below their heads.
+fn is_table_rule(line: &[u8]) -> bool {
+    let cells = line.split(|&b| b == b'|').filter(|cell| !cell.is_empty());
+    memchr(b'|', line).is_some()
+        && line.len() >= 7
+        && cells.clone().count() >= 2
+        && cells
+            .map(<[u8]>::trim_ascii)
+            .all(|cell| cell.len() >= 3 && cell.iter().all(|b| matches!(b, b'-' | b':')))
+}
+
+/// `left  | right`, as `diff -y` sets two versions side by side.
+pub(super) fn is_side_by_side(line: &[u8]) -> bool {
+    let Some(tab) = memchr(b'\t', line) else { return false };
+    let (left, right) = line.split_at(tab);
+    if left.len() >= 8 && left.trim_ascii() == right.trim_ascii() {
+        return true;
+    }
+    let is_gutter = |at: usize| match line.get(at + 1) {
+        Some(behind) => *behind == b'\t' && matches!(line[at - 1], b'\t' | b' '),
+        None => line[at - 1] == b'\t',
+    };
+    memchr::memchr3_iter(b'|', b'<', b'>', line).any(|at| at > 0 && is_gutter(at))
 }
 
 fn is_commit(line: &[u8]) -> bool {
@@ -173,6 +210,15 @@ pub(super) fn is_report(line: &[u8], indented: bool) -> bool {
         return true;
     }
     if starts(b"at ") && (line.ends_with(b")") || memmem::find(line, b":").is_some()) {
+        return true;
+    }
+    // A hit below the name of its file.
+    let digits = line.iter().take_while(|b| b.is_ascii_digit()).count();
+    if !indented && digits > 0 && line.get(digits) == Some(&b':') {
+        return true;
+    }
+    if memmem::find(line, b"[Function: ").is_some() || memmem::find(line, b"[Function (").is_some()
+    {
         return true;
     }
     if !indented
@@ -245,6 +291,7 @@ pub(super) fn is_text(line: &[u8]) -> bool {
                 || line.get(1).is_some_and(u8::is_ascii_alphabetic);
         }
         b'$' => return line.get(1) == Some(&b' '),
+        b'/' => return last == b',' && line.contains(&b' '),
         b'[' => {
             return line.get(1).is_some_and(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
                 || is_section(line);
@@ -263,7 +310,8 @@ pub(super) fn is_text(line: &[u8]) -> bool {
     }
     let first = word_len(line);
     // `Key: value`
-    if line.get(first) == Some(&b':')
+    if first > 0
+        && line.get(first) == Some(&b':')
         && line.get(first + 1) == Some(&b' ')
         && !matches!(last, b',' | b'(' | b'[')
     {

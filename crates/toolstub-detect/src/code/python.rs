@@ -1,6 +1,6 @@
 //! Python.
 
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 use super::lines::{Line, Lines};
 use super::outline::{Outline, Rank};
@@ -59,17 +59,19 @@ struct Quotes {
 }
 
 impl Quotes {
-    /// Where the string ends that opens in the line from `from` to `upto` and runs beyond it.
-    fn next(&mut self, source: &[u8], from: usize, upto: usize) -> Option<usize> {
+    /// Where the last string ends that opens in the line from `from` to `upto` and runs beyond it,
+    /// or that opens in the line in which such a string ends, and so on.
+    fn next(&mut self, source: &[u8], from: usize, mut upto: usize) -> Option<usize> {
         let mut at = from;
+        let mut beyond = None;
         loop {
             let double = find(source, b"\"\"\"", at, &mut self.double);
             let single = find(source, b"'''", at, &mut self.single);
             let open = double.unwrap_or(upto).min(single.unwrap_or(upto));
             if open >= upto {
-                return None;
+                return beyond;
             }
-            let open = opening(&source[..upto], at, open)?;
+            let Some(open) = opening(&source[..upto], at, open) else { return beyond };
             if open.len() < 3 || !source[open.clone()].starts_with(&[source[open.start]; 3]) {
                 // The marks stood inside of a shorter string.
                 at = open.end;
@@ -89,7 +91,8 @@ impl Quotes {
             }
             at = close + 3;
             if at >= upto {
-                return Some(at);
+                beyond = Some(at);
+                upto = memchr(b'\n', &source[at..]).map_or(source.len(), |end| at + end);
             }
         }
     }

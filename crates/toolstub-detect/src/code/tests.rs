@@ -1,5 +1,7 @@
 //! What is code, in which language, and what it declares.
 
+mod telling;
+
 use proptest::prelude::*;
 
 use super::language::Language;
@@ -321,73 +323,47 @@ fn schemas_and_builds_name_their_things() {
 fn line_numbers_in_front_are_left_out() {
     let plain = scanned(PYTHON);
     assert!(plain.is_some());
-    for form in ["{:6}\t", "{}→", "{:4}: ", "{}| ", "{:>5} | "] {
-        let width = if form.contains(":6") { 6 } else { 4 };
-        let number = |n: usize| match form {
-            "{}→" => format!("{n}→"),
-            "{:6}\t" => format!("{n:width$}\t"),
-            "{:4}: " => format!("{n:width$}: "),
-            "{}| " => format!("{n}| "),
-            _ => format!("{n:>5} | "),
-        };
+    let forms: [fn(usize) -> String; 11] = [
+        |n| format!("{n:6}\t"),
+        |n| format!("{n}→"),
+        |n| format!("{n:4}: "),
+        |n| format!("{n}| "),
+        |n| format!("{n:>5} | "),
+        |n| format!("L{n}: "),
+        |n| format!("{n:>4} │ "),
+        |n| format!("{n:^7}│ "),
+        |n| format!("{n:>7} "),
+        |n| format!("{n}) "),
+        |n| format!("[{n}] "),
+    ];
+    for number in forms {
         let numbered: String =
             PYTHON.lines().enumerate().map(|(n, line)| number(n + 1) + line + "\r\n").collect();
-        assert_eq!(scanned(&numbered), plain, "{form}");
+        assert_eq!(scanned(&numbered), plain, "{}", number(7));
     }
+}
+
+#[test]
+fn a_list_of_numbered_things_is_text() {
+    is_text("  501  cd /srv\n  502  export A=$B\n  503  for x in *; do echo \"$x\"; done\n");
+    is_text("1) import duties\n2) from there on\n3) class of its own\n");
+    is_text("[1] Ann\n[2] Bo\n[3] Cy\n");
+}
+
+#[test]
+fn a_python_string_may_end_where_the_next_begins() {
+    let joined = "class A:\n    x = \"\"\"\n    a \"\"\" + b + \"\"\"\n    c\n    \"\"\"\n\n\nclass B(A):\n    pass\n";
+    declares(Language::Python, joined, &["class A", "class B"]);
+    let passed = "f(\"\"\"a\n  b\"\"\", \"\"\"c\n  d\"\"\")\n\n\ndef g(x):\n    pass\n";
+    declares(Language::Python, passed, &["def g"]);
+    let commented = "x = \"\"\"\na\"\"\"  # '''\ndef g(x):\n    pass\n";
+    declares(Language::Python, commented, &["def g"]);
 }
 
 #[test]
 fn an_envelope_does_not_hide_code() {
     let wrapped = format!("<returncode>0</returncode>\n<output>\n{PYTHON}</output>\n");
     assert_eq!(scanned(&wrapped), scanned(PYTHON));
-}
-
-#[test]
-fn prose_that_begins_like_code_is_text() {
-    let lines = "let us know when the boat is back\nuse the north gate after dark\nclass action was not discussed\n\
-                 package of maps arrived on time\nimport duties stay as they were\nfrom here to there import is free\nfunction follows form\n";
-    is_text(lines);
-    is_text(&lines.repeat(40));
-}
-
-#[test]
-fn reports_on_code_are_text() {
-    is_text(
-        "diff --git a/x.c b/x.c\n--- a/x.c\n+++ b/x.c\n@@ -1,4 +1,4 @@\n int main(void) {\n-    return 0;\n+    return 1;\n }\n",
-    );
-    is_text(
-        "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    main()\n  File \"a.py\", line 2, in main\n    raise ValueError(x)\nValueError: x\n",
-    );
-    is_text(
-        "src/a.py:1:import os\nsrc/a.py:2:import sys\nsrc/b.py:9:from x import y\nsrc/b.py:12:def f(x):\n",
-    );
-    is_text(
-        "1234abcd (Ann 2026-01-02 10:00:00 +0000 1) fn main() {\n1234abcd (Ann 2026-01-02 10:00:00 +0000 2)     run();\n1234abcd (Ann 2026-01-02 10:00:00 +0000 3) }\n",
-    );
-    is_text(
-        "a.c:3:5: error: expected ';'\n    3 |     int x = 1\n      |     ^~~\na.c:4:1: warning: unused\n    4 | }\n",
-    );
-    is_text(
-        "2026-01-02 10:00:00,123 INFO start\nstmt = create table x (\n  id int,\n);\n2026-01-02 10:00:01,000 INFO insert into x;\n",
-    );
-    is_text(
-        "# Title\n\nSome words on it.\n\n```python\nimport os\ndef f(x):\n    return x\n```\n\n## More\n",
-    );
-    is_text(
-        "<!DOCTYPE html>\n<html><head>\n<style>\nbody {\n  margin: 0;\n}\np {\n  color: red;\n}\n</style>\n",
-    );
-    is_text(
-        "openat(AT_FDCWD, \"/etc/x\", O_RDONLY) = 3\nread(3, \"\\177ELF\", 832) = 832\nclose(3) = 0\n",
-    );
-    is_text("$ cat a.py\nimport os\n$ python a.py\nok\n$ git status\nOn branch main\n");
-    is_text("{ name: 'x',\n  list: [ 1, 2 ],\n  f: [Function: f],\n  nested: { a: 1 } }\n");
-    is_text("[package]\nname = \"x\"\nversion = \"1\"\n\n[dependencies]\na = \"1\"\n");
-    is_text(
-        "worker_processes auto;\nhttp {\n  server {\n    listen 80;\n    root /var/www;\n  }\n}\n",
-    );
-    is_text("A=1\nB=two\nC=\"three\"\n");
-    is_text("");
-    is_text("\n\n\n");
 }
 
 fn repeated(times: usize, part: impl Fn(usize) -> String) -> String {
@@ -417,12 +393,6 @@ fn what_is_nested_shows_only_where_nothing_else_does() {
     declares(Language::Shell, "{\n  a() {\n  }\n}\n", &["a"]);
     declares(Language::Shell, "b() {\n  a() {\n  }\n}\n", &["b"]);
     declares(Language::Rust, "mod a {\n  fn b() {}\n}\n", &["mod a"]);
-}
-
-#[test]
-fn a_minified_script_is_code() {
-    let line = "!function(e,t){\"object\"==typeof exports?module.exports=t():e.x=t()}(this,function(){var a=1;return function(n){return n&&a;}});".repeat(40);
-    assert_eq!(scanned(&line).map(|code| code.language), Some("javascript"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::code::words::word;
 pub(super) fn clues(words: &Words<'_>, votes: &mut Votes) -> bool {
     let Words { first, text, rest, behind, semicolon, brace, .. } = *words;
     match first {
-        b"syntax" if starts(rest, "= \"proto") => votes.add(Protobuf, 8),
+        b"syntax" if starts(rest, "= \"proto") && semicolon => votes.add(Protobuf, 20),
         b"message" | b"service" if brace && rest.len() < 80 && behind == b"{" => {
             votes.add(Protobuf, 3);
         }
@@ -68,7 +68,9 @@ pub(super) fn clues(words: &Words<'_>, votes: &mut Votes) -> bool {
             votes.add(CMake, 2);
         }
         b"FROM" | b"RUN" | b"COPY" | b"WORKDIR" | b"ENTRYPOINT" | b"CMD" | b"ENV" | b"EXPOSE"
-        | b"ARG" | b"ADD" | b"USER" | b"VOLUME" | b"LABEL" | b"HEALTHCHECK" => {
+        | b"ARG" | b"ADD" | b"USER" | b"VOLUME" | b"LABEL" | b"HEALTHCHECK"
+            if text.get(first.len()) == Some(&b' ') =>
+        {
             docker(first, rest, votes);
         }
         b"ifeq" | b"ifneq" | b"ifdef" | b"ifndef" | b"endef" | b"endif" | b"define"
@@ -151,6 +153,17 @@ pub(super) fn sql(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
                     b"DOMAIN",
                     b"ROLE",
                     b"POLICY",
+                    b"OPERATOR",
+                    b"AGGREGATE",
+                    b"CAST",
+                    b"COLLATION",
+                    b"CONVERSION",
+                    b"PUBLICATION",
+                    b"RULE",
+                    b"STATISTICS",
+                    b"TABLESPACE",
+                    b"TEXT",
+                    b"VIRTUAL",
                 ]) && (exact
                     || ends(text, ";")
                     || ends(text, "(")
@@ -176,6 +189,13 @@ pub(super) fn sql(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
                     b"ROLE",
                     b"USER",
                     b"PROCEDURE",
+                    b"AGGREGATE",
+                    b"CAST",
+                    b"DOMAIN",
+                    b"MATERIALIZED",
+                    b"POLICY",
+                    b"RULE",
+                    b"TEXT",
                 ]) && (exact || ends(text, ";")),
             )
         }
@@ -187,13 +207,17 @@ pub(super) fn sql(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
             2 * u32::from(is(&[b"FROM", b"TABLE"]) && (exact || ends(text, ";")))
         }
         b"GRANT" | b"REVOKE" | b"COMMENT" => {
-            3 * u32::from(ends(text, ";") && (has(text, " ON ") || has(text, " on ")))
+            4 * u32::from(ends(text, ";") && (has(text, " ON ") || has(text, " on ")))
         }
         b"BEGIN" | b"COMMIT" | b"ROLLBACK" => 2 * u32::from(ends(text, ";") && text.len() < 24),
         b"PRAGMA" | b"ANALYZE" | b"VACUUM" => 3 * u32::from(ends(text, ";")),
         b"FROM" | b"WHERE" | b"JOIN" | b"GROUP" | b"ORDER" | b"VALUES" | b"HAVING" | b"LIMIT"
         | b"UNION" | b"LEFT" | b"INNER" | b"RETURNS" | b"DECLARE" | b"CONSTRAINT" => {
             u32::from(exact && !rest.is_empty() && !has(rest, "--"))
+        }
+        b"LANGUAGE" => 2 * u32::from(exact && ends(text, ";")),
+        b"IN" | b"OUT" | b"INOUT" | b"VARIADIC" => {
+            u32::from(exact && rest.first().is_some_and(u8::is_ascii_lowercase) && ends(text, ","))
         }
         b"PRIMARY" | b"FOREIGN" => 2 * u32::from(is(&[b"KEY"])),
         _ => 0,

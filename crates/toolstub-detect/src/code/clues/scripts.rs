@@ -1,6 +1,6 @@
 //! Words of scripts: Python, Ruby, Perl, Lua, JavaScript, PHP and shells.
 
-use super::{Votes, Words, ends, has, is_path, starts};
+use super::{Votes, Words, ends, has, has_variable, is_path, starts};
 use crate::code::language::Language::{
     CMake, CSharp, Elixir, Haskell, JavaScript, Lua, Perl, Php, PowerShell, Python, R, Ruby, Shell,
     TypeScript,
@@ -64,7 +64,8 @@ pub(super) fn clues(words: &Words<'_>, votes: &mut Votes) -> bool {
         b"fi" | b"esac" | b"done"
             if rest.is_empty() || matches!(rest[0], b'<' | b'|' | b'>' | b'&' | b';') =>
         {
-            votes.add(Shell, 3);
+            // A word that is all there is may be anything.
+            votes.add(Shell, if rest.is_empty() && first == b"done" { 2 } else { 3 });
         }
         b"then" | b"do" if rest.is_empty() => votes.all(&[Shell, Lua], 1),
         b"echo" | b"printf" => {
@@ -75,7 +76,7 @@ pub(super) fn clues(words: &Words<'_>, votes: &mut Votes) -> bool {
                 votes.add(Shell, 2);
             }
         }
-        b"set" if starts(rest, "-") && rest.len() < 20 => votes.add(Shell, 3),
+        b"set" if starts(&text[first.len()..], " -") && rest.len() < 20 => votes.add(Shell, 3),
         b"test" if starts(rest, "-") || starts(rest, "\"$") => votes.add(Shell, 2),
         b"cd" | b"mkdir" | b"rm" | b"cp" | b"chmod" | b"trap" | b"exec" | b"eval" | b"exit"
         | b"sudo"
@@ -131,7 +132,7 @@ fn function(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
     } else if behind.starts_with(b"(") {
         if brace || ends(text, ",") || ends(text, "(") {
             votes.add(JavaScript, 2);
-            votes.add(Php, if has(rest, "$") { 3 } else { 1 });
+            votes.add(Php, if has_variable(rest) { 3 } else { 1 });
             if has(rest, ": string")
                 || has(rest, ": number")
                 || has(rest, "): ")
@@ -141,13 +142,14 @@ fn function(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
             }
         } else if ends(text, ")") {
             votes.add(Lua, if has(rest, "$") { 0 } else { 3 });
-            votes.add(Php, if has(rest, "$") { 3 } else { 1 });
+            votes.add(Php, if has_variable(rest) { 3 } else { 1 });
             votes.add(JavaScript, 1);
         }
     }
 }
 
 fn export(text: &[u8], rest: &[u8], votes: &mut Votes) {
+    let semicolon = ends(text, ";");
     match word(rest) {
         b"default" | b"function" | b"class" | b"async" => {
             votes.add(JavaScript, 3);
@@ -162,6 +164,7 @@ fn export(text: &[u8], rest: &[u8], votes: &mut Votes) {
         b"interface" | b"type" | b"enum" | b"declare" | b"abstract" | b"namespace" => {
             votes.all(&[JavaScript, TypeScript], 3);
         }
+        b"" if starts(rest, "= ") && semicolon => votes.add(TypeScript, 4),
         _ if starts(rest, "{") || starts(rest, "* from") || starts(rest, "* as") => {
             votes.add(JavaScript, 3);
         }

@@ -5,8 +5,8 @@ use memchr::memmem;
 use super::{Votes, ends, has, is_path, starts};
 use crate::code::language::Language::{
     C, CSharp, Cpp, Css, Dart, Elixir, Go, Haskell, Java, JavaScript, Kotlin, Lua, Makefile,
-    ObjectiveC, Perl, Php, PowerShell, Protobuf, Python, R, Ruby, Rust, Scala, Scss, Shell, Swift,
-    TypeScript,
+    ObjectiveC, Perl, Php, PowerShell, Protobuf, Python, R, Ruby, Rust, Scala, Scss, Shell, Sql,
+    Swift, TypeScript,
 };
 use crate::code::words::{after_word, is_word, word};
 
@@ -50,6 +50,13 @@ pub(super) fn by_name(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes)
             votes.add(Go, 2);
             votes.add(Makefile, u32::from(has(rest, "$(")) * 3);
         }
+    } else if starts(first, "__")
+        && ends(first, "__")
+        && starts(rest, "= ")
+        && !semicolon
+        && !ends(text, "\\")
+    {
+        votes.add(Python, 3);
     } else if starts(rest, ", ") && has(rest, ":= ") && !semicolon {
         votes.add(Go, 3);
     } else if starts(rest, "<- ") {
@@ -104,7 +111,7 @@ pub(super) fn by_name(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes)
             _ => votes.all(&[Kotlin, Scala], 1),
         }
     } else if first.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
-        && (starts(rest, "?=") || starts(rest, "+="))
+        && (starts(rest, "?=") || starts(rest, "+=") && rest.get(2) != Some(&b'"'))
         && !semicolon
     {
         votes.add(Makefile, 2);
@@ -217,6 +224,7 @@ pub(super) fn by_mark(text: &[u8], votes: &mut Votes) {
                 votes.add(CSharp, 2);
             }
         }
+        b'\\' if is_psql(word(&text[1..])) => votes.add(Sql, 2),
         b'.' if starts(text, ".PHONY:") => votes.add(Makefile, 6),
         b'.' if semicolon || ends(text, "{") => {
             let selector = is_path(&text[..text.len() - 1], b".-#:>, ") && ends(text, "{");
@@ -298,7 +306,8 @@ pub(super) fn by_shape(text: &[u8], votes: &mut Votes) {
             let named = !property.is_empty()
                 && property.iter().all(|b| b.is_ascii_lowercase() || *b == b'-' || *b == b'$');
             let spaced = text.get(colon + 1) == Some(&b' ') || !has(text, "(");
-            if named && spaced && text.get(colon + 1) != Some(&b':') {
+            let styled = is_style(property, text[colon + 1..text.len() - 1].trim_ascii());
+            if named && spaced && styled && text.get(colon + 1) != Some(&b':') {
                 votes.add(Css, 2);
             }
         }
@@ -328,9 +337,18 @@ pub(super) fn by_shape(text: &[u8], votes: &mut Votes) {
     {
         votes.add(Shell, 1);
     }
+    if ends(text, " = (") {
+        votes.add(Python, 1);
+    }
     if has(text, " <- ") && !ends(text, ";") {
         votes.add(R, 1);
         votes.add(Haskell, 1);
+    }
+    if has(text, "?.(") {
+        votes.add(JavaScript, 2);
+    }
+    if starts(text, "] as const") || starts(text, "} as const") || ends(text, " as const;") {
+        votes.add(TypeScript, 3);
     }
     if has(text, ": require('") || has(text, ": require(\"") {
         votes.add(JavaScript, 3);
@@ -341,7 +359,7 @@ pub(super) fn by_shape(text: &[u8], votes: &mut Votes) {
         let length = property.iter().take_while(|b| b.is_ascii_lowercase() || **b == b'-').count();
         let styled = length > 1
             && property.get(length) == Some(&b':')
-            && (has(property, ";") || has(text, "."));
+            && (has(property, ";") || b".#:*@".contains(&text[0]));
         votes.add(Css, u32::from(styled && !has(text, "=") && !has(text, "(")) * 2);
     }
     if let Some(at) = memmem::find(text, b"$(") {
@@ -373,4 +391,48 @@ pub(super) fn by_shape(text: &[u8], votes: &mut Votes) {
     if has(text, ":= ") && !ends(text, ";") && !has(text, "$(") {
         votes.add(Go, 1);
     }
+}
+
+/// Whether what is given to a property may be a style, rather than a type.
+fn is_style(property: &[u8], value: &[u8]) -> bool {
+    let typed = ["=>", "[]", " | ", "<", " & "].iter().any(|mark| has(value, mark));
+    let named = matches!(
+        value,
+        b"string"
+            | b"number"
+            | b"boolean"
+            | b"any"
+            | b"unknown"
+            | b"void"
+            | b"never"
+            | b"null"
+            | b"undefined"
+            | b"object"
+            | b"bigint"
+            | b"symbol"
+            | b"true"
+            | b"false"
+    );
+    let quoted = matches!(value.first(), Some(b'"' | b'\''))
+        && !matches!(property, b"content" | b"quotes" | b"src")
+        && !property.contains(&b'-');
+    let class = value.first().is_some_and(u8::is_ascii_uppercase) && is_path(value, b".");
+    let grouped = matches!(value.first(), Some(b'{' | b'[' | b'('));
+    !(typed || named || quoted || grouped || class && !property.contains(&b'-'))
+}
+
+/// Whether a word behind a backslash is a command of psql that scripts have.
+fn is_psql(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"echo"
+            | b"quit"
+            | b"connect"
+            | b"restrict"
+            | b"unrestrict"
+            | b"pset"
+            | b"gset"
+            | b"copy"
+            | b"ir"
+    )
 }

@@ -1,6 +1,7 @@
 //! Words with which lines of many languages begin.
 
-use super::{Votes, Words, ends, has, is_call, is_path, starts};
+use super::typed::is_kotlin_class;
+use super::{Votes, Words, ends, has, has_variable, is_call, is_path, starts};
 use crate::code::language::Language::{
     C, CSharp, Cpp, Dart, Elixir, Go, Groovy, Haskell, Hcl, Java, JavaScript, Kotlin, Lua, Perl,
     Php, PowerShell, Protobuf, Python, Ruby, Rust, Scala, Shell, Swift, TypeScript, Zig,
@@ -68,7 +69,10 @@ pub(super) fn clues(words: &Words<'_>, votes: &mut Votes) -> bool {
             }
         }
         b"class" => {
-            if colon && (behind.starts_with(b"(") || behind == b":") {
+            if is_kotlin_class(text) {
+                votes.add(Kotlin, 3);
+                votes.add(Python, u32::from(colon) * 2);
+            } else if colon && (behind.starts_with(b"(") || behind == b":") {
                 votes.add(Python, 4);
             } else if has(rest, " < ") && !brace && !semicolon {
                 votes.add(Ruby, 4);
@@ -167,6 +171,8 @@ pub(super) fn clues(words: &Words<'_>, votes: &mut Votes) -> bool {
                 votes.add(Shell, 2);
             } else if starts(rest, "class ") || ends(text, "=>") {
                 votes.add(Scala, 3);
+            } else if colon && starts(rest, "'") && rest.len() > 5 {
+                votes.all(&[JavaScript, Php], 1);
             } else if colon || has(rest, ": ") {
                 votes.all(&[C, Cpp, Java, JavaScript, CSharp, Go, Swift], 1);
             }
@@ -184,6 +190,8 @@ fn import(rest: &[u8], votes: &mut Votes) {
             votes.add(Protobuf, 5);
         } else if has(rest, "package:") || has(rest, "dart:") {
             votes.add(Dart, 5);
+        } else if memchr::memchr(rest[0], &path[1..]).is_none_or(|end| end + 2 < path.len()) {
+            // More than a name stands there.
         } else if rest.ends_with(b";") || starts(rest, "'") {
             votes.add(JavaScript, 3);
         } else {
@@ -245,6 +253,7 @@ fn control(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
             || has(rest, "(")
             || has(rest, "==")
             || has(rest, "not ")
+            || has(rest, " is ")
             || has(rest, ".")
             || has(rest, "_")
             || !rest.contains(&b' '))
@@ -253,7 +262,7 @@ fn control(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
     } else if ends(text, ":") && starts(rest, "(") {
         votes.all(&[Python, Php], 1);
     } else if starts(rest, "(") {
-        if has(rest, "$") {
+        if has_variable(rest) {
             votes.all(&[Php, PowerShell, Perl], 2);
             if has(rest, " -eq ")
                 || has(rest, " -ne ")

@@ -2,10 +2,11 @@
 
 use memchr::memmem;
 
-use super::{Votes, Words, ends, has, is_call, is_path, starts};
+use super::{Votes, Words, ends, has, has_variable, is_call, is_path, starts};
 use crate::code::language::Language::{
     C, CSharp, Cpp, Dart, Go, Java, Kotlin, Php, Protobuf, Rust, Scala, Swift, TypeScript, Zig,
 };
+use crate::code::words::word;
 
 /// Adds what the first word of a line says. True if it says anything here.
 pub(super) fn clues(words: &Words<'_>, votes: &mut Votes) -> bool {
@@ -98,6 +99,30 @@ pub(super) fn clues(words: &Words<'_>, votes: &mut Votes) -> bool {
             votes.all(&[TypeScript], 2);
             votes.all(&[Java, CSharp, Php, Kotlin], 1);
         }
+        b"declare"
+            if matches!(
+                name,
+                b"const"
+                    | b"let"
+                    | b"var"
+                    | b"function"
+                    | b"class"
+                    | b"abstract"
+                    | b"namespace"
+                    | b"module"
+                    | b"global"
+                    | b"enum"
+                    | b"type"
+                    | b"interface"
+            ) && !behind.is_empty() =>
+        {
+            votes.add(TypeScript, 4);
+        }
+        b"readonly"
+            if !name.is_empty() && (behind.starts_with(b":") || behind.starts_with(b"?:")) =>
+        {
+            votes.add(TypeScript, 3);
+        }
         b"public" | b"private" | b"protected" | b"internal" | b"static" | b"final"
         | b"abstract" | b"override" | b"open" | b"sealed" | b"data" | b"fileprivate" => {
             access(first, text, rest, votes);
@@ -163,7 +188,19 @@ fn access(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
     {
         return;
     }
-    if has(rest, "fun ") || has(rest, "val ") && !semicolon || starts(rest, "lateinit ") {
+    let field = rest.strip_suffix(b";").unwrap_or_default();
+    if matches!(first, b"private" | b"protected" | b"public")
+        && is_path(field, b"")
+        && !has(rest, "$")
+    {
+        // A name without a type before it.
+        return votes.add(TypeScript, 3);
+    }
+    if first != b"static" && is_kotlin_class(rest)
+        || has(rest, "fun ")
+        || has(rest, "val ") && !semicolon
+        || starts(rest, "lateinit ")
+    {
         votes.add(Kotlin, 3);
     } else if has(rest, "func ")
         || has(rest, "let ")
@@ -173,7 +210,7 @@ fn access(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
         || starts(rest, "extension ")
     {
         votes.add(Swift, 3);
-    } else if has(rest, "function ") || has(rest, "$") {
+    } else if has(rest, "function ") || has_variable(rest) {
         votes.add(Php, 4);
     } else if has(rest, ": ")
         && (semicolon || brace)
@@ -218,6 +255,20 @@ fn access(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
     }
 }
 
+/// `class X(a: A) :`, `class X :`, `class X : Y("z")`, as only Kotlin declares.
+pub(super) fn is_kotlin_class(rest: &[u8]) -> bool {
+    let Some(at) = memmem::find(rest, b"class ") else { return false };
+    let head = &rest[at + 6..];
+    let behind = head[word(head).len()..].trim_ascii_start();
+    let parameters = memchr::memrchr(b')', behind).map_or(&b""[..], |end| &behind[..end]);
+    let fields = behind.starts_with(b"(") && (has(parameters, ": ") || ends(behind, ") :"));
+    let named = behind == b":" && head.ends_with(b" :");
+    let called = behind.starts_with(b": ")
+        && ends(behind, ")")
+        && memmem::find(behind, b"(").is_some_and(|open| open > 2 && behind[open - 1] != b' ');
+    !ends(rest, ";") && (fields || named || called)
+}
+
 fn c_type(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
     let (semicolon, brace) = (ends(text, ";"), ends(text, "{"));
     let opens = semicolon || brace || ends(text, ")") && is_call(rest) || ends(text, ",");
@@ -228,7 +279,8 @@ fn c_type(first: &[u8], text: &[u8], rest: &[u8], votes: &mut Votes) {
         b"struct" | b"union" | b"typedef"
             if has(rest, "{") || has(rest, " *") || first == b"typedef" || semicolon =>
         {
-            votes.all(&[C, Cpp], 2);
+            let named = starts(rest, "enum ") || starts(rest, "struct ") || starts(rest, "union ");
+            votes.all(&[C, Cpp], if first == b"typedef" && brace && named { 4 } else { 2 });
             if brace && first == b"struct" && !rest.contains(&b'(') {
                 votes.all(&[Rust, Swift, Go], 1);
             }
