@@ -223,9 +223,13 @@ impl Tools {
         let session = named.map_or_else(|| self.session.clone(), |named| named.session().clone());
         let reference = parse_ref(bare, &session).ok_or_else(|| {
             let given = toolstub_core::text::clean(&given, 200);
+            let whose = match self.reach {
+                Reach::Store => "",
+                Reach::Session => " of this session",
+            };
             Problem(format!(
-                "`{given}` is no ref of a tool result of this session; copy the ref from the stub \
-                 as it stands there, or call {list} to see what is stored"
+                "`{given}` is no ref of a tool result{whose}; copy the ref from the stub as it stands \
+                 there, or call {list} to see what is stored"
             ))
         })?;
         Ok((self.store.session(session), reference))

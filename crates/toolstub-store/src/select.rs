@@ -276,7 +276,7 @@ impl StoredOriginal<'_> {
                 bytes.map(|bytes| Selected { bytes, columns: None })
             }
             Part::Rows(rows) => {
-                self.check_kind(selector, &[Kind::Csv, Kind::Tsv], "csv and tsv")?;
+                self.check_kind(selector, &[Kind::Csv, Kind::Tsv], "csv or tsv")?;
                 self.find_rows(*rows).await?
             }
             Part::Lines(lines) => self.find_lines(*lines).await?,

@@ -43,7 +43,8 @@ pub(super) fn shown(found: &Searched) -> String {
     let mut text = String::new();
     if let Some(total) = found.total_matches {
         let at_least = if found.complete { "" } else { "at least " };
-        let _ = writeln!(text, "{at_least}{total} matches");
+        let what = if total == 1 { "match" } else { "matches" };
+        let _ = writeln!(text, "{at_least}{total} {what}");
     }
     for found in &found.matches {
         let _ = writeln!(text, "line {}, offset {}:", found.line, found.offset);

@@ -14,6 +14,9 @@ const FRAME: u64 = 1000;
 /// The longest tool name and title, in characters.
 const MAX_NAME: usize = 100;
 const MAX_TITLE: usize = 160;
+/// How many other sessions are named, and how many are looked at for that.
+const MAX_OTHERS: usize = 10;
+const MAX_LOOKED_AT: usize = 40;
 
 pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer, Problem> {
     let session = session(tools, arguments)?;
@@ -24,6 +27,13 @@ pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer,
         cursor: arguments.word(arguments::CURSOR)?,
         ..ListRequest::default()
     };
+    if let Some(cursor) = request.cursor.as_deref().filter(|cursor| !is_cursor(cursor)) {
+        let cursor = clean(cursor, MAX_NAME);
+        return Err(Problem(format!(
+            "cursor is `{cursor}`; give the next_cursor that an earlier answer ended with, or leave it \
+             out to begin at the first"
+        )));
+    }
     let problem = |error| tools.problem(&error);
     let mut listed = store.list(&request).await.map_err(problem)?;
     let (mut entries, mut shown) = entries(tools, &listed, tools.max_chars.saturating_sub(FRAME));
@@ -44,7 +54,8 @@ pub(super) async fn list(tools: &Tools, arguments: &Arguments) -> Result<Answer,
         0 => {
             let own = clean(tools.session.as_str(), MAX_NAME);
             let more = if session == tools.session {
-                String::new()
+                let others = if request.tool_name.is_none() { others(tools).await } else { None };
+                others.unwrap_or_default()
             } else {
                 format!(" Refs name their session; without session, those of \"{own}\" are listed.")
             };
@@ -95,6 +106,38 @@ fn entry(tools: &Tools, number: usize, record: &Metadata) -> String {
         let _ = writeln!(entry, "   {title}");
     }
     entry
+}
+
+/// The sessions that have results, where the own one has none: a stub of theirs may be what is sought.
+async fn others(tools: &Tools) -> Option<String> {
+    if tools.reach == Reach::Session {
+        return None;
+    }
+    // That they cannot be told is no reason to tell nothing.
+    let (sessions, mut more) = tools.store.sessions(MAX_LOOKED_AT).await.ok()?;
+    let mut others = String::new();
+    let mut named = 0;
+    for session in sessions.iter().filter(|session| **session != tools.session) {
+        if named == MAX_OTHERS {
+            more = true;
+            break;
+        }
+        if tools.store.has_results(session).await.unwrap_or_default() {
+            let _ = write!(others, "\n- {}", session.encoded());
+            named += 1;
+        }
+    }
+    if named == 0 {
+        return None;
+    }
+    let rest = if more { "\n- and others" } else { "" };
+    let what = if named == 1 { "Another session has" } else { "Other sessions have" };
+    Some(format!(" {what} some; to list them, give its name as session:{others}{rest}"))
+}
+
+/// Whether a text may be where a page of a listing ended: each ends behind the id of a result.
+fn is_cursor(text: &str) -> bool {
+    text.rsplit('/').next().is_some_and(|id| id.starts_with("tr_"))
 }
 
 /// The session to list: the one named, or that of a ref, or the tools' own.

@@ -20,6 +20,14 @@ pub(super) async fn read(tools: &Tools, arguments: &Arguments) -> Result<Answer,
     let offset = arguments.integer(arguments::OFFSET, 0)?;
     let limit = arguments.integer(arguments::LIMIT, tools.read_chars.into())?;
     let limit = match limit {
+        // Its end would be its beginning: whoever goes on from there never comes to an end.
+        0 => {
+            return Err(Problem(
+                "limit 0 asks for nothing; give how many characters to read, or -1 for as many as an \
+                 answer holds"
+                    .to_owned(),
+            ));
+        }
         -1 => tools.max_chars.into(),
         // One that makes no sense is told so by the store.
         limit => limit.min(tools.max_chars.into()),

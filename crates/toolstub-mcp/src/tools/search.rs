@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use toolstub_core::text::clean;
+use toolstub_core::text::sample_escape;
 use toolstub_store::{SearchMode, SearchRequest};
 
 use super::arguments::{self, Arguments};
@@ -12,11 +12,29 @@ use super::{Answer, Problem, Tool, Tools, count, cut, with_last_line};
 /// The most matches of one answer.
 const MAX_MATCHES: i128 = 1000;
 /// How much of a query is told, in characters.
-const MAX_QUERY: usize = 100;
+const MAX_QUERY: u64 = 100;
 /// What stands in an answer beside the matches, in characters.
 const FRAME: u64 = 500;
 /// What stands in a match beside its context: its heading, and the most of what is shown of it.
 const MATCH: u64 = 1100;
+
+/// A query as it was looked for: blanks at its ends count, and what would break the line is escaped.
+fn escaped(query: &str) -> String {
+    let mut shown = String::new();
+    for c in cut(query, MAX_QUERY).chars() {
+        match c {
+            '\n' => shown.push_str("\\n"),
+            c => match sample_escape(c) {
+                Some(escaped) => shown.push_str(&escaped),
+                None => shown.push(c),
+            },
+        }
+    }
+    if count(query) > MAX_QUERY {
+        shown.push('…');
+    }
+    shown
+}
 
 pub(super) async fn search(tools: &Tools, arguments: &Arguments) -> Result<Answer, Problem> {
     let (store, reference) = tools.reference(arguments)?;
@@ -61,7 +79,7 @@ pub(super) async fn search(tools: &Tools, arguments: &Arguments) -> Result<Answe
     let next_offset = found.matches.get(shown).map_or(found.next_offset, |next| next.offset);
     let has_more = found.has_more || shown < found.matches.len();
 
-    let query = clean(&query, MAX_QUERY);
+    let query = escaped(&query);
     let from = if offset > 0 { format!(" from offset {offset} on") } else { String::new() };
     let mut text = match shown {
         0 if has_more => format!("No match for \"{query}\"{from} so far.\n"),

@@ -189,8 +189,6 @@ async fn nothing_to_read_is_told() {
     let tools = tools(&store);
     let past = read(&tools, json!({"ref": reference, "offset": 9})).await;
     says(&past, &["nothing is at offset 9", "ends at 3"]);
-    let none = read(&tools, json!({"ref": reference, "limit": 0})).await;
-    assert_eq!(none.text, "\n[next_offset: 0 of 3]");
     let lossy = put(&store, "s", b"ab\xffcd ef gh ij kl".to_vec()).await.to_string();
     let lossy = read(&tools, json!({"ref": lossy})).await;
     assert_eq!(
@@ -211,6 +209,9 @@ async fn errors_say_what_to_do() {
         (Tool::Read, json!({"ref": "tr_none"}), ["not found", "openviking_tool_result_list"]),
         (Tool::Read, json!({"ref": reference, "offset": -1}), ["offset -1", "Error: "]),
         (Tool::Read, json!({"ref": reference, "limit": -2}), ["limit -2", "Error: "]),
+        (Tool::Read, json!({"ref": reference, "limit": 0}), ["limit 0 asks for nothing", "-1"]),
+        (Tool::Read, json!({"ref": "https://x.y/z"}), ["no ref of a tool result;", "copy the ref"]),
+        (Tool::List, json!({"cursor": "bogus"}), ["cursor is `bogus`", "next_cursor"]),
         (
             Tool::Read,
             json!({"ref": reference, "limit": "two"}),
@@ -254,6 +255,11 @@ async fn offset_of_a_match_is_one_that_read_takes() {
     assert!(answer.text.ends_with("é🦀needleaé🦀aé") || answer.text.contains("needle"));
     let asked = json!({"tool_output_ref": reference, "offset": 30_000, "limit": 6});
     says(&read(&tools, asked).await, &["needle\n[next_offset: 30006 of 40006]"]);
+    // Blanks are looked for too, so they are shown.
+    for (query, told) in [("needle ", "\"needle \""), ("a\nb\t\u{1b}", r#""a\nb\t\x1b""#)] {
+        let none = json!({"tool_output_ref": reference, "query": query});
+        says(&tools.call(Tool::Search, &none).await, &[&format!("No match for {told}.")]);
+    }
     let none = json!({"tool_output_ref": reference, "query": "pin"});
     let none = tools.call(Tool::Search, &none).await;
     assert!(!none.is_error);
@@ -328,6 +334,29 @@ async fn listing_names_refs_and_goes_on() {
     }
     let filtered = tools.call(Tool::List, &json!({"toolName": "grep"})).await;
     says(&filtered, &["No tool result of the tool \"grep\""]);
+}
+
+#[tokio::test]
+async fn empty_session_names_others_that_are_not() {
+    let store = store();
+    for number in 0..11 {
+        put(&store, &format!("agent:{number:02}"), "theirs").await;
+    }
+    let all = tools(&store);
+    let told = all.call(Tool::List, &Value::Null).await;
+    says(&told, &["in the session \"s\". Other sessions have some", "\n- agent%3A00\n"]);
+    assert!(told.text.ends_with("\n- agent%3A09\n- and others"), "{}", told.text);
+    let listed = all.call(Tool::List, &json!({"session": "agent%3A09"})).await;
+    says(&listed, &["1 tool result of the session \"agent:09\""]);
+    // Neither where another is asked for, nor where the tools are bound to their own.
+    for arguments in [json!({"session": "none"}), json!({"tool_name": "grep"})] {
+        let told = all.call(Tool::List, &arguments).await;
+        assert!(!told.text.contains("agent"), "{}", told.text);
+    }
+    let own = tools(&store).with_reach(Reach::Session);
+    assert!(!own.call(Tool::List, &Value::Null).await.text.contains("agent"));
+    put(&store, "s", "mine").await;
+    assert!(!all.call(Tool::List, &Value::Null).await.text.contains("agent"));
 }
 
 #[tokio::test]

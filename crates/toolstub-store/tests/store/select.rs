@@ -154,7 +154,7 @@ async fn quotes_are_read_as_the_number_of_rows_demands() {
     )
     .await;
     let says =
-        "cannot select rows 3-4: the result is yaml, not csv and tsv; read its 1 lines instead";
+        "cannot select rows 3-4: the result is yaml, not csv or tsv; read its 1 lines instead";
     fails("a: b\n", Kind::Yaml, rows, says).await;
 }
 
