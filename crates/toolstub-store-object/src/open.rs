@@ -126,12 +126,30 @@ pub fn open(location: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>, O
         Some(("memory", "" | "//" | "///")) => Ok(Arc::new(MemoryBackend::new())),
         Some(("file", _)) => open_folder(&file_path(location)?, options),
         Some(("s3", _)) => open_bucket(location, options),
-        Some((scheme, rest)) if scheme == "memory" || rest.starts_with("//") => {
-            Err(OpenError::Unknown { location: format!("{scheme}:…") })
-        }
-        None if location.is_empty() => Err(OpenError::Unknown { location: String::new() }),
-        _ => open_folder(Path::new(location), options),
+        found => match as_path(location) {
+            Some(path) => open_folder(path, options),
+            None => {
+                let scheme = found.map(|(scheme, _)| format!("{scheme}:…"));
+                Err(OpenError::Unknown { location: scheme.unwrap_or_default() })
+            }
+        },
     }
+}
+
+/// The path that a location is, where it is one and no URL. It may be one from the current folder.
+///
+/// ```
+/// use toolstub_store_object::as_path;
+/// assert!(as_path("./a:b").is_some() && as_path("s3://a/b").is_none());
+/// ```
+pub fn as_path(location: &str) -> Option<&Path> {
+    let is_path = match location.split_once(':') {
+        Some((scheme, rest)) => {
+            !matches!(scheme, "memory" | "file" | "s3") && !rest.starts_with("//")
+        }
+        None => !location.is_empty(),
+    };
+    is_path.then_some(Path::new(location))
 }
 
 /// The path that a file URL names.
