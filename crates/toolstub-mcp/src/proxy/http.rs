@@ -10,7 +10,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::asked::Number;
 use super::exchanges::{Exchanges, Letter};
@@ -37,12 +37,12 @@ const MAX_TOLD: usize = 300;
 pub(super) const CONNECTING: Duration = Duration::from_secs(30);
 /// How long saying goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// How long a stream that broke off is left alone where the server does not say.
-const RETRY: Duration = Duration::from_secs(1);
 /// How often a server may send on to another place of its own.
 const MAX_REDIRECTS: usize = 5;
-/// How often it is taken up again in vain.
+/// How often a stream that broke off is taken up again in vain.
 const MAX_RETRIES: u32 = 5;
+/// How long a stream that says nothing stays open that is not in vain: somebody between may end it.
+const LASTING: Duration = Duration::from_secs(10);
 
 /// An MCP server over streamable HTTP.
 #[derive(Clone)]
@@ -147,12 +147,16 @@ impl Proxy {
                 *byte = b' ';
             }
         }
-        let with = match std::str::from_utf8(&frame) {
-            Ok(text) => self.rewritten(text, self.upstream_says(text, among)).await,
-            Err(_) => None,
+        let text = std::str::from_utf8(&frame).ok();
+        let said = text.and_then(|text| Some((text, self.upstream_says(text, among)?)));
+        let Some((text, rewrites)) = said else {
+            let said = toolstub_core::text::clean_bytes(&frame, MAX_TOLD);
+            tracing::warn!(said, "what the MCP server says is no message");
+            return;
         };
+        let with = self.rewritten(text, rewrites).await;
         // A client that has gone away wants no answer.
-        let _ = client.write(with.as_deref().map_or(&frame[..], str::as_bytes)).await;
+        let _ = client.write(with.as_deref().unwrap_or(text).as_bytes()).await;
     }
 
     /// Answers a request with an error, unless it is answered or called off.
@@ -245,7 +249,7 @@ impl Remote {
             let mut tries = 0;
             while requests.iter().any(|number| proxy.waits_for(*number)) && tries < MAX_RETRIES {
                 let Some(last) = events.last_id.clone() else { break };
-                tokio::time::sleep(events.retry.map_or(RETRY, Duration::from_millis)).await;
+                tokio::time::sleep(events.wait()).await;
                 match self.resume(Some(&last)).await {
                     Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
                         broken = self
@@ -379,14 +383,16 @@ impl Remote {
             let last = events.last_id.clone();
             match self.resume(last.as_deref()).await {
                 Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
-                    tries = 0;
+                    let (begun, frames) = (Instant::now(), events.count);
                     self.pass_on(proxy, response, &mut events, &[], false, client).await;
+                    let has_said = events.count > frames || events.last_id != last;
+                    tries = if has_said || begun.elapsed() > LASTING { 0 } else { tries + 1 };
                 }
                 // It offers nothing of the kind.
                 Ok(response) if response.status().is_client_error() => return,
                 _ => tries += 1,
             }
-            tokio::time::sleep(events.retry.map_or(RETRY, Duration::from_millis)).await;
+            tokio::time::sleep(events.wait()).await;
         }
     }
 

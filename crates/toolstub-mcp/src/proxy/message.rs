@@ -1,4 +1,5 @@
 //! A frame's messages, as far as a proxy has to understand them.
+
 use toolstub_session::splice::{Object, items, text};
 
 /// The key under which a request's version stands where there is no handshake.

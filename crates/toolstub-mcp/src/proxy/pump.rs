@@ -220,7 +220,7 @@ where
             client.write(&line).await?;
             continue;
         };
-        let rewrites = proxy.upstream_says(text, &[]);
+        let rewrites = proxy.upstream_says(text, &[]).unwrap_or_default();
         if !rewrites.iter().any(super::upstream::Rewrite::takes_time) {
             match proxy.rewritten(text, rewrites).await {
                 Some(text) => client.write(text.as_bytes()).await?,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use toolstub_session::splice::{Object, Patches, items};
 use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn, is_retrieval};
 
@@ -17,7 +17,7 @@ use super::{Proxy, Structured};
 
 const STRUCTURED: &str = "structuredContent";
 const JSON: &str = "application/json";
-/// For how many bytes of a result a client waits a second more.
+/// For how many bytes of a frame a client waits a second more.
 const A_SECOND: usize = 500_000;
 
 impl Proxy {
@@ -29,14 +29,18 @@ impl Proxy {
         is_long && !is_retrieval(tool)
     }
 
+    /// How long the store has for the results in a frame.
+    pub(super) fn patience_for(&self, frame: &str) -> Duration {
+        self.patience + Duration::from_secs((frame.len() / A_SECOND) as u64)
+    }
+
     /// The result with stubs in it; `None` if it stays as it is.
     ///
-    /// A store that does not answer is one that failed: the client waits for its result.
-    pub(super) async fn shrink(&self, result: &str, tool: &str) -> Option<String> {
-        let more = Duration::from_secs((result.len() / A_SECOND) as u64);
+    /// A store that does not answer in time is one that failed: the client waits for its result.
+    pub(super) async fn shrink(&self, result: &str, tool: &str, until: Instant) -> Option<String> {
         let shrinking = AssertUnwindSafe(self.shrink_it(result, tool)).catch_unwind();
         let shrunk = tokio::select! {
-            shrunk = timeout(self.patience + more, shrinking) => shrunk.ok(),
+            shrunk = timeout_at(until, shrinking) => shrunk.ok(),
             () = self.hurried() => None,
         };
         let Some(shrunk) = shrunk else {

@@ -1,7 +1,14 @@
 //! Server-sent events: frames in a stream over HTTP.
 
+use std::time::Duration;
+
 /// The longest event that is held, in bytes.
 const MAX_EVENT: usize = 256 << 20;
+/// How long a stream that broke off is left alone where the server does not say.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long it is left alone at least and at most, whatever the server says.
+const LEAST: Duration = Duration::from_millis(100);
+const MOST: Duration = Duration::from_secs(30);
 
 /// Takes events out of a stream as its pieces come in.
 #[derive(Debug, Default)]
@@ -11,7 +18,9 @@ pub(super) struct Events {
     /// The id of the last event that came in whole and had one.
     pub(super) last_id: Option<String>,
     /// How long the server wants a client to wait before it comes back, in milliseconds.
-    pub(super) retry: Option<u64>,
+    retry: Option<u64>,
+    /// How many events have said anything for a client.
+    pub(super) count: u64,
 }
 
 /// What is known of a stream while it is open.
@@ -37,6 +46,11 @@ impl Events {
     /// Begins with another stream: what the one before it broke off in is said again, or never.
     pub(super) fn begin(&mut self) {
         self.stream = Stream::default();
+    }
+
+    /// How long a stream that broke off is left alone.
+    pub(super) fn wait(&self) -> Duration {
+        self.retry.map_or(RETRY, Duration::from_millis).clamp(LEAST, MOST)
     }
 
     /// The events that end in a piece, as what they say.
@@ -110,7 +124,9 @@ impl Events {
             self.last_id = Some(id).filter(|id| !id.is_empty());
         }
         let is_other = std::mem::take(&mut self.stream.is_other);
-        self.stream.data.take().filter(|data| !is_other && !data.is_empty())
+        let said = self.stream.data.take().filter(|data| !is_other && !data.is_empty());
+        self.count += u64::from(said.is_some());
+        said
     }
 }
 
@@ -146,6 +162,21 @@ mod tests {
         let events = says("id: 7\nretry: 50\ndata:\n\nid: 8\nretry: soon\ndata: x\n\n", &["x"]);
         assert_eq!((events.last_id.as_deref(), events.retry), (Some("8"), Some(50)));
         assert_eq!(says("id: 7\n\nid\ndata: x\n\n", &["x"]).last_id, None);
+    }
+
+    #[test]
+    fn wait_is_neither_none_nor_without_end() {
+        for (said, millis) in [
+            ("", 1000),
+            ("retry: 0\n", 100),
+            ("retry: 2500\n", 2500),
+            ("retry: 99999999999999\n", 30_000),
+            ("retry: 99999999999999999999999\n", 1000),
+        ] {
+            let mut events = Events::default();
+            events.take(said.as_bytes()).unwrap();
+            assert_eq!(events.wait(), Duration::from_millis(millis), "{said}");
+        }
     }
 
     #[test]

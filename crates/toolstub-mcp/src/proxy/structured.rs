@@ -1,5 +1,7 @@
 //! Structured content: what it says again, and the long texts in it.
+
 use std::ops::Range;
+
 use toolstub_session::splice::{Object, items, span, text};
 
 /// How many objects and lists of one item may stand around a text that is the whole.

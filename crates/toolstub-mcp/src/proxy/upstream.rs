@@ -1,6 +1,9 @@
 //! What a server says: passed on, but for what is named in the module above.
 
 use std::ops::Range;
+
+use futures::stream::{self, StreamExt as _};
+use tokio::time::Instant;
 use toolstub_session::splice::{Object, Patches, items, span};
 
 use super::asked::{Kind, Number, Request};
@@ -10,6 +13,11 @@ use super::{Asked, Inject, Proxy, Structured, headers};
 
 /// The code of an error that says that there is no such method.
 const METHOD_NOT_FOUND: &str = "-32601";
+/// How many results of one frame are stored at once.
+const AT_ONCE: usize = 8;
+/// A frame that is longer, in bytes, is held once as it is, and once in pieces: its results are stored
+/// one after the other.
+const LONG: usize = 4 << 20;
 
 /// What is to become of a part of a server's frame.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,9 +43,9 @@ impl Rewrite {
 
 impl Proxy {
     /// What is to be changed of a server's frame: mostly nothing. Takes note of what is answered,
-    /// among these requests rather than among others.
-    pub(super) fn upstream_says(&self, text: &str, among: &[Number]) -> Vec<Rewrite> {
-        let Some(frame) = Frame::parse(text) else { return Vec::new() };
+    /// among these requests rather than among others. `None` for what is no frame.
+    pub(super) fn upstream_says(&self, text: &str, among: &[Number]) -> Option<Vec<Rewrite>> {
+        let frame = Frame::parse(text)?;
         let mut asked = self.asked();
         let mut rewrites = Vec::new();
         for message in &frame.messages {
@@ -52,21 +60,27 @@ impl Proxy {
                 rewrites.extend(self.result(text, params.get("result"), tool));
             }
         }
-        rewrites
+        Some(rewrites)
     }
 
-    /// The frame with the changes made; `None` if it stays as it is after all.
+    /// The frame with the changes made; `None` if it stays as it is after all. Whatever is in it, the
+    /// store has one time for all.
     pub(super) async fn rewritten(&self, text: &str, rewrites: Vec<Rewrite>) -> Option<String> {
-        let mut patches = Patches::new(text);
-        for Rewrite { at, change } in rewrites {
+        let until = Instant::now() + self.patience_for(text);
+        let at_once = if text.len() > LONG { 1 } else { AT_ONCE };
+        let changes = rewrites.into_iter().map(|Rewrite { at, change }| async move {
             let slice = &text[at];
-            match change {
-                Change::Text(with) => patches.replace(slice, with),
-                Change::Result { tool } => {
-                    if let Some(with) = self.shrink(slice, &tool).await {
-                        patches.replace(slice, with);
-                    }
-                }
+            let with = match change {
+                Change::Text(with) => Some(with),
+                Change::Result { tool } => self.shrink(slice, &tool, until).await,
+            };
+            Some((slice, with?))
+        });
+        let mut changes = stream::iter(changes).buffered(at_once);
+        let mut patches = Patches::new(text);
+        while let Some(change) = changes.next().await {
+            if let Some((slice, with)) = change {
+                patches.replace(slice, with);
             }
         }
         patches.apply()

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamCommand};
 use toolstub_session::Config;
 
+use super::odd::silent_store;
 use super::wire::call;
 use super::{deaf_store, put, session_id, store};
 
@@ -284,4 +285,27 @@ async fn stream_that_others_hold_open_is_not_waited_for() {
     let (_said, _heard, running) = run("sleep 30 & exit 3");
     assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(3));
     assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn program_that_ends_while_its_result_is_stored_has_said_it() {
+    let (mut said, input) = tokio::io::duplex(1 << 10);
+    let (output, heard) = tokio::io::duplex(1 << 20);
+    let (config, options) = (Config::default(), ProxyOptions::default());
+    let proxy = Proxy::new(silent_store(), session_id("p"), config, options);
+    // The store has longer for so much than the program's last words are waited for.
+    let script = r#"read line; printf '{"id":7,"result":{"content":[{"type":"text","text":"'
+        head -c 15000000 /dev/zero | tr '\0' a; echo '"}]}}'; exit 5"#;
+    let command =
+        UpstreamCommand { program: "sh".into(), arguments: vec!["-c".into(), script.into()] };
+    said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    let begun = tokio::time::Instant::now();
+    let running =
+        tokio::spawn(async move { proxy.run_command(&command, input, output, pending()).await });
+    let text = all(heard).await;
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(5));
+    assert!(text.len() > 15_000_000 && text.ends_with("aa\"}]}}\n"), "{}", text.len());
+    assert_eq!(text.lines().count(), 1);
+    let taken = begun.elapsed().as_secs();
+    assert!((25..32).contains(&taken), "{taken}");
 }

@@ -1,6 +1,7 @@
 //! The tools, the server and the proxy, as a client sees them.
 
 mod child;
+mod odd;
 mod proxy;
 mod remote;
 mod server;

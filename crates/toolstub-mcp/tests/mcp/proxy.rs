@@ -9,6 +9,7 @@ use toolstub_session::{Config, FailureMode};
 use toolstub_store::fault::{Fault, FaultyBackend};
 use toolstub_store::{Backend, MemoryBackend, ResultStore};
 
+use super::odd::{panicking_store, silent_store};
 use super::wire::{Wire, call};
 use super::{put, store};
 
@@ -701,4 +702,31 @@ async fn result_of_sixty_megabytes_passes() {
     assert!(heard.len() < 3000 && heard.contains("original_chars: 60000000"), "{}", heard.len());
     // A build without optimization takes several times as long as one with.
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn silent_store_holds_a_batch_up_once() {
+    let mut wire = Wire::new(&silent_store(), Config::default(), ProxyOptions::default());
+    let numbered = |frame: &str| {
+        let frames: Vec<_> =
+            (0..20).map(|id| frame.replace(r#""id":7"#, &format!(r#""id":{id}"#))).collect();
+        format!("[{}]", frames.join(","))
+    };
+    let asked = numbered(&call("read_file"));
+    assert_eq!(wire.ask(&asked).await, asked);
+    let answer =
+        numbered(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, text_result(&log(30_000))));
+    let begun = tokio::time::Instant::now();
+    assert_eq!(wire.tell(&answer).await, answer);
+    let taken = begun.elapsed().as_secs();
+    assert!((20..23).contains(&taken), "{taken}");
+}
+
+#[tokio::test]
+async fn fault_of_ours_takes_no_result_away() {
+    let mut wire = Wire::new(&panicking_store(), Config::default(), ProxyOptions::default());
+    let whole = text_result(&log(30_000));
+    for _ in 0..2 {
+        assert_eq!(wire.call(&whole).await, whole);
+    }
 }

@@ -546,3 +546,36 @@ fn urls_and_headers_that_cannot_be_used_are_told() {
     let url = UpstreamUrl::new("http://x/?key=secret", [("authorization", "secret")]).unwrap();
     assert!(!format!("{url:?}").contains("secret"));
 }
+
+#[tokio::test]
+async fn what_is_no_message_is_not_passed_on() {
+    let server = Server::new(|request| {
+        let answer = result(request, "{}");
+        events(&format!("data: keep-alive\n\ndata: 7\n\ndata: [1]\n\ndata: {answer}\n\n"))
+    })
+    .await;
+    let mut client = Client::new(&server);
+    let answer = client.ask(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#).await;
+    assert_eq!(answer, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+}
+
+#[tokio::test]
+async fn server_is_not_asked_without_a_pause() {
+    for (said, most) in [
+        ("retry: 0\n\n", 5),
+        // One that says something is asked on and on.
+        ("retry: 0\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", 15),
+    ] {
+        let server = Server::new(move |request| match request.method.as_str() {
+            "GET" => events(said),
+            _ => accepted(),
+        })
+        .await;
+        let mut client = Client::new(&server);
+        client.say(INITIALIZED).await;
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        let asked = server.seen().iter().filter(|request| request.method == "GET").count();
+        assert!((3..=most).contains(&asked), "{said} {asked}");
+        drop(client);
+    }
+}
