@@ -118,21 +118,19 @@ pub enum OpenError {
 /// Opens a store: a path, `file:///path`, `s3://bucket/prefix`, or `memory:` for one that ends with
 /// the process.
 ///
-/// A local folder is made if it is not there, unless the options say otherwise. A bucket is not asked for anything yet; but the first
-/// one that is opened has TLS done by `ring` in the whole process, unless that has a default
-/// provider of `rustls` already.
+/// A local folder is made if it is not there, unless the options say otherwise. A bucket is not asked
+/// for anything yet; but the first one that is opened has TLS done by `ring` in the whole process,
+/// unless that has a default provider of `rustls` already.
 pub fn open(location: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>, OpenError> {
+    if let Some(path) = as_path(location) {
+        return open_folder(path, options);
+    }
     match location.split_once(':') {
         Some(("memory", "" | "//" | "///")) => Ok(Arc::new(MemoryBackend::new())),
         Some(("file", _)) => open_folder(&file_path(location)?, options),
         Some(("s3", _)) => open_bucket(location, options),
-        found => match as_path(location) {
-            Some(path) => open_folder(path, options),
-            None => {
-                let scheme = found.map(|(scheme, _)| format!("{scheme}:…"));
-                Err(OpenError::Unknown { location: scheme.unwrap_or_default() })
-            }
-        },
+        Some((scheme, _)) => Err(OpenError::Unknown { location: format!("{scheme}:…") }),
+        None => Err(OpenError::Unknown { location: String::new() }),
     }
 }
 
