@@ -4,6 +4,9 @@ use super::lines::Lines;
 use super::outline::{Outline, Rank};
 use super::words::{after_word, is_word, upto, word, word_len};
 
+/// How far the name that is created may stand behind the first word.
+const HEAD_BYTES: usize = 400;
+
 pub(super) fn sql(source: &[u8], outline: &mut Outline) {
     let mut lines = Lines::new(source);
     let mut fresh = true;
@@ -22,7 +25,7 @@ pub(super) fn sql(source: &[u8], outline: &mut Outline) {
         }
         if (fresh || line.indent == 0)
             && text[0].eq_ignore_ascii_case(&b'c')
-            && let Some(head) = created(text)
+            && let Some(head) = created(&source[line.at..source.len().min(line.at + HEAD_BYTES)])
         {
             outline.symbol(Rank::Top, line.at, head);
         }

@@ -209,10 +209,10 @@ fn a_dollar_sign_inside_of_a_name_makes_no_variable() {
 #[test]
 fn scripts_of_extensions_are_sql() {
     is_code(
-        "-- complain if sourced\n\\echo Use \"CREATE EXTENSION tuple\" to load this file. \\quit\n\nCREATE FUNCTION tuple(IN relname text,\n    OUT table_len BIGINT,\t\t-- physical length in bytes\n    OUT tuple_count BIGINT,\t\t-- number of live ones\n    OUT free_percent FLOAT8)\t\t-- in per cent\nAS 'MODULE_PATHNAME', 'tuple'\nLANGUAGE C STRICT PARALLEL SAFE;\n",
+        "-- complain if sourced\n\\echo Use \"CREATE EXTENSION tuple\" to load this file. \\quit\n\nCREATE FUNCTION tuple(IN relname text,\n    OUT table_len BIGINT,\t\t-- physical length in bytes\n    OUT tuple_count BIGINT,\t\t-- number of live ones\n    OUT free_percent FLOAT8)\t\t-- in per cent\nAS 'MODULE_PATHNAME', 'tuple'\nLANGUAGE C STRICT PARALLEL SAFE;\n\nCREATE FUNCTION\npages(text) RETURNS int8 LANGUAGE C;\n",
         "sql",
         &[],
-        &["CREATE FUNCTION tuple"],
+        &["CREATE FUNCTION tuple", "CREATE FUNCTION pages"],
     );
     is_in(
         "\\echo Use \"ALTER EXTENSION lo UPDATE\" to load this file. \\quit\n\nALTER FUNCTION lo_oid(lo) PARALLEL SAFE;\n",
