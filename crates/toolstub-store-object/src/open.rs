@@ -126,13 +126,13 @@ pub fn open(location: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>, O
         Some(("memory", "" | "//" | "///")) => Ok(Arc::new(MemoryBackend::new())),
         Some(("file", _)) => open_folder(&file_path(location)?, options),
         Some(("s3", _)) => open_bucket(location, options),
-        found => match as_path(location) {
-            Some(path) => open_folder(path, options),
-            None => {
+        found => {
+            let path = as_path(location).ok_or_else(|| {
                 let scheme = found.map(|(scheme, _)| format!("{scheme}:…"));
-                Err(OpenError::Unknown { location: scheme.unwrap_or_default() })
-            }
-        },
+                OpenError::Unknown { location: scheme.unwrap_or_default() }
+            })?;
+            open_folder(path, options)
+        }
     }
 }
 
