@@ -4,6 +4,7 @@
 //! 2026-07-28 on.
 
 mod connection;
+mod lines;
 
 #[cfg(unix)]
 use std::os::fd::AsFd;
@@ -101,7 +102,8 @@ impl ServerHandler for ToolServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         if request.method != "tools/call" {
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+            let text = unknown_method(&request.method);
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None));
         }
         let params = request.params.unwrap_or_default();
         let Some(name) = params.get("name").and_then(Value::as_str) else {
@@ -116,6 +118,14 @@ impl ServerHandler for ToolServer {
         }
         Ok(CustomResult::new(result))
     }
+}
+
+/// What is told of a method that is none.
+fn unknown_method(name: &str) -> String {
+    let name = toolstub_core::text::clean(name, 80);
+    format!(
+        "there is no method `{name}`; there are initialize, ping, server/discover, tools/list and tools/call"
+    )
 }
 
 /// Serves the tools to one client until it goes away. One that leaves before it said anything is no

@@ -88,7 +88,9 @@ pub(crate) fn run(args: &Init, context: &Context) -> Result<Outcome, Failure> {
         }
     }
     if !args.uninstall {
-        notes.iter().for_each(|note| output::remark(note));
+        for note in &notes {
+            output::remark(note);
+        }
     }
     if !args.show {
         carry_out(&steps)?;
@@ -301,7 +303,9 @@ impl Step {
         }
         match self.put(self.before.as_deref()) {
             Ok(()) => {
-                kept.into_iter().for_each(|kept| self.drop_backup(kept));
+                if let Some(kept) = kept {
+                    self.drop_backup(kept);
+                }
                 self.drop_made();
             }
             Err(error) => {

@@ -157,7 +157,118 @@ async fn arguments_that_are_no_object_are_taken_or_told() {
     }
     let unknown = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/fetch"});
     let [initialize, initialized] = handshake();
-    assert_eq!(say(&[initialize, initialized, unknown]).await[1]["error"]["code"], -32601);
+    let listed = json!({"jsonrpc": "2.0", "id": 8, "method": "prompts/list"});
+    let answers = say(&[initialize, initialized, unknown, listed]).await;
+    for (answer, name) in answers[1..].iter().zip(["`tools/fetch`", "`prompts/list`"]) {
+        assert_eq!(answer["error"]["code"], -32601);
+        let text = answer["error"]["message"].as_str().unwrap();
+        assert!(text.contains(name) && text.contains("tools/call"), "{text}");
+    }
+}
+
+/// What a server says to lines after the handshake, line by line until it has no more to say.
+async fn say_lines(said: &str) -> Vec<Value> {
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(far);
+    let serving = tokio::spawn(serve(tools().await, input, output));
+    let (reader, mut writer) = tokio::io::split(near);
+    let [initialize, initialized] = handshake();
+    let said = format!("{initialize}\n{initialized}\n{said}");
+    let saying = tokio::spawn(async move {
+        writer.write_all(said.as_bytes()).await.unwrap();
+        writer.shutdown().await.unwrap();
+    });
+    let mut lines = BufReader::new(reader).lines();
+    let mut heard = Vec::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        heard.push(serde_json::from_str(&line).unwrap());
+    }
+    saying.await.unwrap();
+    serving.await.unwrap().unwrap();
+    heard.remove(0);
+    heard
+}
+
+#[tokio::test]
+async fn line_that_is_no_message_is_answered() {
+    for (line, code, id) in [
+        ("garbage", -32700, Value::Null),
+        ("{\"jsonrpc\":", -32700, Value::Null),
+        ("\u{feff}nothing", -32700, Value::Null),
+        ("7", -32600, Value::Null),
+        ("[]", -32600, Value::Null),
+        ("{\"id\": 5}", -32600, json!(5)),
+        ("{\"id\": \"a\", \"method\": 7}", -32600, json!("a")),
+    ] {
+        let heard = say_lines(&format!("{line}\n{}\n", list(9, None))).await;
+        assert_eq!(heard.len(), 2, "{line}: {heard:?}");
+        let told = heard.iter().find(|answer| answer.get("error").is_some()).unwrap();
+        assert_eq!((&told["error"]["code"], &told["id"]), (&json!(code), &id), "{line}");
+        assert!(heard.iter().any(|answer| answer["id"] == 9));
+    }
+    // What wants no answer has none.
+    for line in ["", " ", "\r", "{\"method\": \"notifications/other\"}"] {
+        assert_eq!(say_lines(&format!("{line}\n{}\n", list(9, None))).await.len(), 1, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn line_that_is_too_long_is_answered() {
+    let long = "x".repeat((16 << 20) + 1);
+    let heard = say_lines(&format!("{long}\n{}\n", list(9, None))).await;
+    let told = heard.iter().find(|answer| answer["id"].is_null()).unwrap();
+    assert!(told["error"]["message"].as_str().unwrap().contains("16777216 bytes"), "{told}");
+    assert!(heard.iter().any(|answer| answer["id"] == 9));
+}
+
+#[tokio::test]
+async fn batch_has_one_line_for_all_its_answers() {
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/other"});
+    let ping = json!({"jsonrpc": "2.0", "id": "p", "method": "ping"});
+    let unknown = json!({"jsonrpc": "2.0", "id": 4, "method": "nope"});
+    let batch = json!([list(1, None), note, ping, unknown, {"id": 5}, list(1, None), 6]);
+    let heard = say_lines(&format!("{batch}\n{}\n", json!([note]))).await;
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    let answers = heard[0].as_array().unwrap();
+    let of = |id: Value| answers.iter().filter(|it| it["id"] == id).collect::<Vec<_>>();
+    assert_eq!(answers.len(), 6, "{answers:?}");
+    let listed = of(json!(1));
+    assert!(listed.iter().any(|it| it["result"]["isError"] == false), "{listed:?}");
+    assert!(listed.iter().any(|it| it["error"]["code"] == -32600), "{listed:?}");
+    assert_eq!(of(json!("p"))[0]["result"], json!({}));
+    assert_eq!(of(json!(4))[0]["error"]["code"], -32601);
+    assert_eq!(of(json!(5))[0]["error"]["code"], -32600);
+    assert_eq!(of(Value::Null).len(), 1);
+    // An id may be used again once it is answered.
+    let heard = say_lines(&format!("{}\n{}\n", json!([ping]), list(1, None))).await;
+    assert_eq!(heard.len(), 2);
+    let many = Value::from(vec![ping; 101]);
+    assert_eq!(say_lines(&format!("{many}\n")).await[0]["error"]["code"], -32600);
+}
+
+#[tokio::test]
+async fn call_that_is_called_off_keeps_no_batch_from_its_answers() {
+    let backend = FaultyBackend::new(Arc::new(MemoryBackend::new()));
+    backend.fail(Fault::Delay(Duration::from_secs(1000)), 1);
+    let store = ResultStore::new(Arc::new(backend));
+    let tools = Tools::new(store, session_id("s"), &Config::default());
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(far);
+    let serving = tokio::spawn(serve(tools, input, output));
+    let (reader, mut writer) = tokio::io::split(near);
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
+    let off =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    let [initialize, initialized] = handshake();
+    let said = format!("{initialize}\n{initialized}\n{}\n{off}\n", json!([list(1, None), ping]));
+    writer.write_all(said.as_bytes()).await.unwrap();
+    let mut lines = BufReader::new(reader).lines();
+    lines.next_line().await.unwrap().unwrap();
+    let heard: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!(heard.as_array().unwrap().len(), 1, "{heard}");
+    assert_eq!(heard[0]["id"], 2);
+    writer.shutdown().await.unwrap();
+    serving.await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
