@@ -89,7 +89,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             remote,
             client,
             tasks: JoinSet::new(),
-            answers: Answers::default(),
+            answers: Answers::new(),
             room: Arc::new(Semaphore::new(ROOM)),
             begun: Done::default(),
             told: Done::default(),
@@ -131,7 +131,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             Forward::Nothing => "",
         };
         let letter = self.letter(body, from.asked.clone());
-        self.answers.give(&self.proxy, from, &self.client).await;
+        self.answers.give(&self.proxy, from, text.len(), &self.client).await;
         let Some(mut letter) = letter else { return };
         while self.tasks.len() >= MAX_EXCHANGES {
             self.tasks.join_next().await;
