@@ -106,7 +106,8 @@ pub(crate) struct Hook {
     /// The host that runs this; without it, known by what it sends. What another sends is not answered.
     #[arg(value_enum, value_name = "HOST")]
     pub(crate) host: Option<Host>,
-    /// A result of more characters leaves a stub [default: 20000]
+    /// A result of more characters leaves a stub, if that is shorter [default: 20000; of Codex, which cuts
+    /// what commands put out, 8000]
     #[arg(long, value_name = "CHARS")]
     pub(crate) threshold: Option<u64>,
     /// For Gemini CLI: the tool that returns the stub of a ref, as the host names it.
@@ -147,7 +148,7 @@ pub(crate) struct Init {
     /// Change the configuration of the project in the current folder.
     #[arg(long, group = "scope")]
     pub(crate) project: bool,
-    /// Have results of more characters leave stubs [default: 20000]
+    /// Have results of more characters leave stubs [default: that of `hook`]
     #[arg(long, value_name = "CHARS")]
     pub(crate) threshold: Option<u64>,
 }
@@ -411,12 +412,7 @@ pub(crate) struct Proxy {
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
     /// The command that starts the server, with its arguments, or the URL at which it is.
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND|URL"
-    )]
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND|URL")]
     pub(crate) command: Vec<OsString>,
 }
 

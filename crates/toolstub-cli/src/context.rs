@@ -71,13 +71,44 @@ impl Context {
 
     /// Opens the store for a command that ends and leaves a ref behind.
     pub(crate) fn open_lasting(&self) -> Result<ResultStore, Failure> {
+        self.check_lasting()?;
+        self.open()
+    }
+
+    /// Refuses a store that ends with the process.
+    pub(crate) fn check_lasting(&self) -> Result<(), Failure> {
         if self.location()?.starts_with("memory:") {
             return Err(Failure::input(anyhow!(
                 "the store memory: is gone when this command ends, and so is what its refs lead to; \
                  give a path or s3://bucket/prefix"
             )));
         }
-        self.open()
+        Ok(())
+    }
+
+    /// Refuses a store that another process could not open: one that ends with this one, or none at all.
+    pub(crate) fn check_store(&self) -> Result<(), Failure> {
+        self.check_lasting()?;
+        match open(&self.location()?, &self.options(false)) {
+            Err(
+                error @ (OpenError::Unknown { .. }
+                | OpenError::NotBuilt { .. }
+                | OpenError::FileUrl
+                | OpenError::S3Url { .. }),
+            ) => Err(error.into()),
+            // What else is missing may be there by then, and be another's to give.
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses an event, where there is nothing that would belong to it.
+    pub(crate) fn check_no_event(&self, command: &str) -> Result<(), Failure> {
+        match self.event {
+            None => Ok(()),
+            Some(_) => Err(Failure::input(anyhow!(
+                "--event means nothing to `toolstub {command}`; leave it out"
+            ))),
+        }
     }
 
     /// Opens the store for a command that puts nothing into it: a folder that is not there is told,
@@ -154,6 +185,25 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
     block_until(interrupt::signalled(), work)
 }
 
+/// Runs what waits for the store for so long at most; `None` where it took longer.
+///
+/// What it has begun then is left behind: a thread may wait for a disk that never answers.
+pub(crate) fn block_within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<Option<T>, Failure> {
+    let runtime = runtime(&mut Builder::new_current_thread())?;
+    let work = async {
+        match tokio::time::timeout(limit, work).await {
+            Ok(done) => done.map(Some),
+            Err(_) => Ok(None),
+        }
+    };
+    let done = run_until(&runtime, interrupt::signalled(), work);
+    runtime.shutdown_timeout(CLEARING);
+    done
+}
+
 /// What runs work that waits.
 ///
 /// A runtime that finds no room for its own files panics, so the room is looked for first.
@@ -166,14 +216,22 @@ pub(crate) fn runtime(builder: &mut Builder) -> Result<Runtime, Failure> {
     .map_err(|error| Failure::storage(anyhow::Error::new(error).context("cannot begin to work")))
 }
 
-/// Runs work to its end, or drops it once it is interrupted.
-///
-/// What the work leaves to the runtime when it is dropped, such as giving up an upload, is waited for.
+/// Runs work to its end, or drops it once it is interrupted, and waits for the threads that it began.
 fn block_until<T>(
     interrupted: impl Future<Output = ()>,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let runtime = runtime(&mut Builder::new_current_thread())?;
+    run_until(&runtime(&mut Builder::new_current_thread())?, interrupted, work)
+}
+
+/// Runs work to its end, or drops it once it is interrupted.
+///
+/// What the work leaves to the runtime when it is dropped, such as giving up an upload, is waited for.
+fn run_until<T>(
+    runtime: &Runtime,
+    interrupted: impl Future<Output = ()>,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     let tasks = || runtime.metrics().num_alive_tasks();
     runtime.block_on(async {
         let (done, before) = {
@@ -241,6 +299,19 @@ mod tests {
         let begun = Instant::now();
         assert!(!clears(Duration::from_secs(600)));
         assert!((CLEARING..10 * CLEARING).contains(&begun.elapsed()));
+    }
+
+    #[test]
+    fn a_thread_that_does_not_end_is_left_behind() {
+        let begun = Instant::now();
+        let done: Result<Option<()>, Failure> = block_within(Duration::from_millis(20), async {
+            let hung = tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_secs(60)));
+            hung.await.map_err(Failure::storage)
+        });
+        assert!(done.unwrap().is_none());
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+        let done = block_within(Duration::from_secs(600), async { Ok(7) });
+        assert_eq!(done.unwrap(), Some(7));
     }
 
     #[test]

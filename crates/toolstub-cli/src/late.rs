@@ -8,10 +8,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use toolstub_store::{
     Backend, BackendError, Body, BoxError, Created, Head, Key, ListOptions, ListPage, Ranged,
-    SpoolWriter,
+    ResultStore, SpoolWriter,
 };
 use toolstub_store_object::OpenError;
 
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::output;
 
 /// How long a store is left alone that could not be opened.
@@ -20,9 +22,24 @@ const AGAIN: Duration = Duration::from_secs(10);
 /// Opens a store. That may block.
 type Open = dyn Fn() -> Result<Arc<dyn Backend>, OpenError> + Send + Sync;
 
+/// The store; where it cannot be opened though it may be later, one that tries again: what a host starts
+/// once for a whole day must not be gone for the day because a store is not there in that moment.
+///
+/// Until it can be opened, `meanwhile` is what is told.
+pub(crate) fn open(context: &Context, meanwhile: &str) -> Result<ResultStore, Failure> {
+    let open = context.opening()?;
+    match open() {
+        Ok(backend) => Ok(ResultStore::new(backend)),
+        Err(
+            error @ (OpenError::Folder { .. } | OpenError::Store { .. } | OpenError::S3 { .. }),
+        ) => Ok(ResultStore::new(Arc::new(Late::new(error, meanwhile, open)))),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// A store that could not be opened. Until it can, it fails at whatever it is asked.
 #[derive(Clone)]
-pub(super) struct Late {
+struct Late {
     open: Arc<Open>,
     again: Duration,
     state: Arc<Mutex<State>>,
@@ -50,12 +67,13 @@ impl fmt::Debug for Late {
 
 impl Late {
     /// A store that could not be opened just now, which is said, and how to try again.
-    pub(super) fn new(
+    fn new(
         error: OpenError,
+        meanwhile: &str,
         open: impl Fn() -> Result<Arc<dyn Backend>, OpenError> + Send + Sync + 'static,
     ) -> Self {
         let why = told(error);
-        output::remark(&format!("{why}; until it can be opened, results stay as they are"));
+        output::remark(&format!("{why}; until it can be opened, {meanwhile}"));
         let state = State::Closed { why, until: Instant::now() + AGAIN };
         Self { open: Arc::new(open), again: AGAIN, state: Arc::new(Mutex::new(state)) }
     }
@@ -84,9 +102,7 @@ impl Late {
             let mut state = late.state();
             match opened {
                 Ok(store) => {
-                    output::remark(
-                        "the store can be opened now; results that are too long leave stubs",
-                    );
+                    output::remark("the store can be opened now");
                     *state = State::Open(Arc::clone(&store));
                     Ok(store)
                 }
@@ -182,7 +198,7 @@ mod tests {
     fn late(again: Duration) -> (Late, Arc<AtomicUsize>) {
         let tries = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&tries);
-        let mut late = Late::new(failure(), move || {
+        let mut late = Late::new(failure(), "nothing works", move || {
             std::thread::sleep(Duration::from_millis(100));
             match counted.fetch_add(1, Ordering::Relaxed) {
                 0 | 1 => Err(failure()),

@@ -8,6 +8,7 @@ mod describe;
 mod failure;
 mod input;
 mod interrupt;
+mod late;
 mod output;
 
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use anyhow::Error;
+use toolstub_core::text::sample_escape;
 
 use crate::failure::Failure;
 
@@ -30,8 +31,41 @@ pub(crate) fn write_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     write(&line)
 }
 
-/// Says something that is not data, such as how to go on.
+/// Says something that is not data, such as how to go on. Whatever it names, and wherever that comes from,
+/// nothing in it moves the terminal's cursor, and no line of it is taken for another remark.
 pub(crate) fn remark(text: &str) {
+    let text = shown(text).replace('\n', "\n  ");
     // Whoever does not listen to remarks cannot be told otherwise.
     let _ = writeln!(io::stderr(), "toolstub: {text}");
+}
+
+/// A text as a terminal may show it, line by line.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            c => match sample_escape(c) {
+                Some(escaped) => shown.push_str(&escaped),
+                None => shown.push(c),
+            },
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_shown_moves_the_cursor() {
+        for (text, expected) in [
+            ("a\n\tb é", "a\n\tb é"),
+            ("\u{1b}]0;title\u{7}", "\\x1b]0;title\\x07"),
+            ("a\rb\u{9b}2J\u{202e}", "a\\rb\\u{9b}2J\\u{202e}"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
 }

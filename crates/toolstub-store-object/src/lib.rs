@@ -29,7 +29,7 @@ mod variables;
 #[cfg(feature = "local")]
 pub use local::LocalBackend;
 pub use object::ObjectBackend;
-pub use open::{OpenError, OpenOptions, open};
+pub use open::{OpenError, OpenOptions, as_path, open};
 #[cfg(feature = "s3")]
 pub use s3::S3Backend;
 pub use variables::Variables;

@@ -118,20 +118,36 @@ pub enum OpenError {
 /// Opens a store: a path, `file:///path`, `s3://bucket/prefix`, or `memory:` for one that ends with
 /// the process.
 ///
-/// A local folder is made if it is not there, unless the options say otherwise. A bucket is not asked for anything yet; but the first
-/// one that is opened has TLS done by `ring` in the whole process, unless that has a default
-/// provider of `rustls` already.
+/// A local folder is made if it is not there, unless the options say otherwise. A bucket is not asked
+/// for anything yet; but the first one that is opened has TLS done by `ring` in the whole process,
+/// unless that has a default provider of `rustls` already.
 pub fn open(location: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>, OpenError> {
+    if let Some(path) = as_path(location) {
+        return open_folder(path, options);
+    }
     match location.split_once(':') {
         Some(("memory", "" | "//" | "///")) => Ok(Arc::new(MemoryBackend::new())),
         Some(("file", _)) => open_folder(&file_path(location)?, options),
         Some(("s3", _)) => open_bucket(location, options),
-        Some((scheme, rest)) if scheme == "memory" || rest.starts_with("//") => {
-            Err(OpenError::Unknown { location: format!("{scheme}:…") })
-        }
-        None if location.is_empty() => Err(OpenError::Unknown { location: String::new() }),
-        _ => open_folder(Path::new(location), options),
+        Some((scheme, _)) => Err(OpenError::Unknown { location: format!("{scheme}:…") }),
+        None => Err(OpenError::Unknown { location: String::new() }),
     }
+}
+
+/// The path that a location is, where it is one and no URL. It may be one from the current folder.
+///
+/// ```
+/// use toolstub_store_object::as_path;
+/// assert!(as_path("./a:b").is_some() && as_path("s3://a/b").is_none());
+/// ```
+pub fn as_path(location: &str) -> Option<&Path> {
+    let is_path = match location.split_once(':') {
+        Some((scheme, rest)) => {
+            !matches!(scheme, "memory" | "file" | "s3") && !rest.starts_with("//")
+        }
+        None => !location.is_empty(),
+    };
+    is_path.then_some(Path::new(location))
 }
 
 /// The path that a file URL names.

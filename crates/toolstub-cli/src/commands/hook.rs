@@ -21,12 +21,14 @@ use anyhow::anyhow;
 use toolstub_core::SessionId;
 use toolstub_core::utf8::count_chars;
 use toolstub_session::splice::Object;
-use toolstub_session::{Call, FailureMode, Identity, Replacement, Session, Turn, is_retrieval};
+use toolstub_session::{
+    Call, Config, FailureMode, Identity, Owner, Replacement, Session, Turn, is_retrieval,
+};
 
 use self::taken::Taken;
 use super::Outcome;
 use crate::args::{Hook, Host};
-use crate::context::{Context, block_on};
+use crate::context::{Context, block_within};
 use crate::failure::Failure;
 use crate::output;
 
@@ -93,9 +95,7 @@ fn answer(
     let context = context()?;
     let mut config = context.config.of_sessions().map_err(Failure::input)?;
     config.failure_mode = FailureMode::PreserveRaw;
-    if let Some(threshold) = args.threshold {
-        config.threshold_chars = threshold;
-    }
+    config.threshold_chars = threshold(args, host, &context, &config);
     let mut chars = taken.texts.iter().map(|text| count_chars(&text.result.content));
     let (longest, all) = chars
         .try_fold((0, 0_u64), |(longest, all), chars| {
@@ -116,15 +116,12 @@ fn answer(
     }
     let session = Session::new(context.open_lasting()?, session_id(&context, &fields)?, config)
         .with_identity(Identity { agent_id: fields.text("agent_id"), ..Identity::default() });
-    let turn = Turn { results, ..Turn::default() };
-    let done = block_on(async {
-        match tokio::time::timeout(PATIENCE, session.externalize(&turn)).await {
-            Ok(done) => done.map_err(Failure::storage),
-            Err(_) => Err(Failure::storage(anyhow!(
-                "the store did not answer within {} seconds",
-                PATIENCE.as_secs()
-            ))),
-        }
+    let owner = context.event()?.map_or(Owner::Session, Owner::Event);
+    let turn = Turn { results, owner, ..Turn::default() };
+    let stored = async { session.externalize(&turn).await.map_err(Failure::storage) };
+    let done = block_within(PATIENCE, stored)?.ok_or_else(|| {
+        let seconds = PATIENCE.as_secs();
+        Failure::storage(anyhow!("the store did not answer within {seconds} seconds"))
     })?;
     let errors = done.outcomes.iter().filter_map(toolstub_session::Outcome::error);
     for error in errors {
@@ -147,6 +144,17 @@ fn answer(
         Host::Gemini => Some(gemini::answer(&taken, &stubs, args.tail_tool.as_deref())),
         Host::Opencode => opencode::answer(&taken, &stubs),
     })
+}
+
+/// How long a text has to be: as it is asked for, else as it is configured, else as it makes sense for a host.
+fn threshold(args: &Hook, host: Host, context: &Context, config: &Config) -> u64 {
+    let table = context.config.session.as_ref();
+    let is_configured = table.is_some_and(|table| table.contains_key("threshold_chars"));
+    match args.threshold {
+        Some(threshold) => threshold,
+        None if host == Host::Codex && !is_configured => codex::THRESHOLD,
+        None => config.threshold_chars,
+    }
 }
 
 fn take<'a>(host: Host, fields: &Object<'a>, tool: &str) -> Result<Option<Taken<'a>>, Failure> {

@@ -11,12 +11,14 @@ use super::Outcome;
 use crate::args::{Mcp, Offered};
 use crate::context::{Context, runtime};
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::{interrupt, late};
 
 pub(crate) fn run(args: &Mcp, context: &Context) -> Result<Outcome, Failure> {
+    context.check_no_event("mcp")?;
     log_to_stderr();
     let config = config(&args.offered, context)?;
-    let mut tools = Tools::new(context.open()?, context.session()?, &config);
+    let store = late::open(context, "nothing that is stored can be read")?;
+    let mut tools = Tools::new(store, context.session()?, &config);
     if args.stub_tool {
         tools = tools.with_stubs(&config);
     }

@@ -1,28 +1,23 @@
 //! `toolstub proxy`: in front of an MCP server.
 
-mod late;
-
 use std::env;
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::sync::Arc;
 
 use anyhow::anyhow;
 use toolstub_core::SessionId;
 use toolstub_mcp::{Exit, McpError, ProxyOptions, UpstreamCommand, UpstreamUrl};
-use toolstub_store::ResultStore;
-use toolstub_store_object::OpenError;
 
-use self::late::Late;
 use super::Outcome;
 use super::mcp::{config, log_to_stderr, with_streams};
 use super::put::now;
 use crate::args::{Inject, Proxy, Structured};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::{interrupt, late};
 
 pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
+    context.check_no_event("proxy")?;
     log_to_stderr();
     let mut config = config(&args.offered, context)?;
     if let Some(threshold) = args.threshold {
@@ -45,7 +40,8 @@ pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
         },
     };
     let upstream = upstream(args.command, &args.headers)?;
-    let proxy = toolstub_mcp::Proxy::new(store(context)?, session, config, options);
+    let store = late::open(context, "results stay as they are")?;
+    let proxy = toolstub_mcp::Proxy::new(store, session, config, options);
     with_streams(async {
         let (input, output) = toolstub_mcp::standard_streams();
         // A client that is gone is noticed even where the server keeps what it said from being read.
@@ -68,19 +64,6 @@ pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
     })
 }
 
-/// The store; where it cannot be opened though it may be later, one that tries again: a server that
-/// works must not stop working because a store does not.
-fn store(context: &Context) -> Result<ResultStore, Failure> {
-    let open = context.opening()?;
-    match open() {
-        Ok(backend) => Ok(ResultStore::new(backend)),
-        Err(
-            error @ (OpenError::Folder { .. } | OpenError::Store { .. } | OpenError::S3 { .. }),
-        ) => Ok(ResultStore::new(Arc::new(Late::new(error, open)))),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// The server that the proxy stands in front of.
 enum Upstream {
     Command(UpstreamCommand),
@@ -88,10 +71,20 @@ enum Upstream {
 }
 
 fn upstream(words: Vec<OsString>, headers: &[(String, String)]) -> Result<Upstream, Failure> {
-    let url = words.first().and_then(|word| word.to_str()).filter(|word| is_url(word));
-    if let Some(url) = url {
+    let first = words.first().and_then(|word| word.to_str());
+    if let Some((scheme, _)) = first.and_then(|word| word.split_once("://"))
+        && !is_http(scheme)
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    {
+        return Err(Failure::input(anyhow!(
+            "a server cannot be reached over `{scheme}:`; give a URL of http or https, or a command"
+        )));
+    }
+    if let Some(url) = first.filter(|word| is_url(word)) {
         if words.len() > 1 {
-            return Err(Failure::input(anyhow!("a URL stands alone; put options before it")));
+            return Err(Failure::input(anyhow!(
+                "nothing can stand behind a URL; put options before it"
+            )));
         }
         let filled: Result<Vec<_>, Failure> = headers
             .iter()
@@ -110,9 +103,11 @@ fn upstream(words: Vec<OsString>, headers: &[(String, String)]) -> Result<Upstre
 }
 
 fn is_url(word: &str) -> bool {
-    let scheme = word.split_once("://").map(|(scheme, _)| scheme);
-    scheme
-        .is_some_and(|scheme| ["http", "https"].iter().any(|url| scheme.eq_ignore_ascii_case(url)))
+    word.split_once("://").is_some_and(|(scheme, _)| is_http(scheme))
+}
+
+fn is_http(scheme: &str) -> bool {
+    ["http", "https"].iter().any(|url| scheme.eq_ignore_ascii_case(url))
 }
 
 /// A text with variables in the place of their names, so that secrets need not stand on the command line.
@@ -160,9 +155,14 @@ mod tests {
         for url in ["http://x/mcp", "HTTPS://x/mcp", "Http://user@x"] {
             assert!(is_url(&[url]), "{url}");
         }
-        for command in ["npx", "./http", "http:x", "ftp://x"] {
+        for command in ["npx", "./http", "http:x", "./a://x"] {
             assert!(!is_url(&[command, "-y"]), "{command}");
         }
+        let other = upstream(vec!["ftp://user:secret@x".into()], &[]).err().unwrap();
+        assert!(
+            format!("{other:?}").contains("over `ftp:`")
+                && !format!("{other:?}").contains("secret")
+        );
         let headed = vec![OsString::from("HTTP://x"), OsString::from("--header")];
         assert!(upstream(headed, &[]).is_err());
     }

@@ -191,6 +191,30 @@ fn what_is_not_over_the_threshold_stays() {
 }
 
 #[test]
+fn codex_has_a_threshold_below_its_own_cut() {
+    let home = Home::new();
+    let payload = |chars: usize| {
+        let text = "a".repeat(chars);
+        format!(r#"{{"session_id":"s","turn_id":"t","tool_name":"Bash","tool_response":"{text}"}}"#)
+    };
+    let run = |chars: usize, args: &[&str]| {
+        let output = feed(home.command(&[&["hook"], args].concat()), payload(chars).as_bytes());
+        exits(&output, 0);
+        !output.stdout.is_empty()
+    };
+    for args in [&["codex"][..], &[]] {
+        assert!(run(8001, args) && !run(8000, args));
+    }
+    assert!(!run(8001, &["codex", "--threshold", "9000"]));
+    let config = home.path().join(".config/toolstub/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    for (table, leaves) in [("[session]\n", true), ("[session]\nthreshold_chars = 9000\n", false)] {
+        fs::write(&config, table).unwrap();
+        assert_eq!(run(8001, &["codex"]), leaves, "{table}");
+    }
+}
+
+#[test]
 fn a_store_that_is_broken_leaves_results_as_they_are() {
     for case in cases().into_iter().filter(|case| case.answer.is_some()) {
         let home = Home::new();

@@ -2,6 +2,7 @@
 
 mod backup;
 mod round;
+mod told;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,6 +70,12 @@ fn where_nothing_was_nothing_is_left() {
         for path in files {
             assert!(!home.path().join(path).exists(), "{path}");
         }
+        // Nor a folder, but for one that is nobody's.
+        let left: Vec<_> =
+            fs::read_dir(home.path()).unwrap().map(|it| it.unwrap().path()).collect();
+        let config = home.path().join(".config");
+        assert!(left.iter().all(|path| *path == config), "{left:?}");
+        assert!(!config.exists() || fs::read_dir(config).unwrap().next().is_none());
     }
 }
 
@@ -220,7 +227,7 @@ fn show_changes_nothing() {
         }
         let answer = json(&home.run(&["--json", "init", host, "--uninstall", "--show"]), 0);
         let removed = answer["files"].as_array().unwrap();
-        assert!(removed.iter().all(|file| file["action"] == "removed"), "{answer}");
+        assert!(removed.iter().all(|file| file["action"] == "would remove"), "{answer}");
         assert_eq!(removed.len(), files.len());
         assert!(files.iter().all(|path| home.path().join(path).exists()));
     }
@@ -491,16 +498,16 @@ fn what_was_added_to_our_table_stays() {
     for (before, after) in [
         (
             "[mcp_servers]\ntoolstub = { args = [ 'mcp' ], command = 'toolstub', env = { A = '1' } }\n",
-            "toolstub = { args = [\"--store\", \"s3://a/b\", \"mcp\"], command = ",
+            "toolstub = { args = [\"--store\", \"s3://abc/b\", \"mcp\"], command = ",
         ),
         (
             "mcp_servers.toolstub.command = \"toolstub\" # one\nmcp_servers.toolstub.args = [\n  \"mcp\",\n]\n",
-            " # one\nmcp_servers.toolstub.args = [\"--store\", \"s3://a/b\", \"mcp\"]\n",
+            " # one\nmcp_servers.toolstub.args = [\"--store\", \"s3://abc/b\", \"mcp\"]\n",
         ),
     ] {
         let home = Home::new();
         let path = file(&home, ".codex/config.toml", before);
-        exits(&home.run(&["init", "codex", "--store", "s3://a/b"]), 0);
+        exits(&home.run(&["init", "codex", "--store", "s3://abc/b"]), 0);
         assert!(text(&path).contains(after), "{}", text(&path));
     }
 }

@@ -447,7 +447,7 @@ fn parts_are_read_by_their_structure() {
     fails(&output, 1, "NOT_FOUND", "it has 2 items, 0 to 1");
     let output = home.run(&["read", "--json", &tree, "--pointer", "items"]);
     fails(&output, 2, "INVALID_ARGUMENT", "begins with a slash");
-    fails(&home.run(&["read", "--json", &tree, "--rows", "1"]), 1, "NOT_FOUND", "not csv and tsv");
+    fails(&home.run(&["read", "--json", &tree, "--rows", "1"]), 1, "NOT_FOUND", "not csv or tsv");
     let both = home.run(&["read", "--json", &tree, "--rows", "1", "--lines", "1"]);
     fails(&both, 2, "INVALID_ARGUMENT", "--lines");
 

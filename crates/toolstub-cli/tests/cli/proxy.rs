@@ -59,6 +59,44 @@ fn a_url_is_one_in_capitals_too_and_its_secrets_are_not_told() {
 }
 
 #[test]
+fn what_is_no_command_is_told() {
+    let home = Home::new();
+    for (args, words) in [
+        (&["--treshold", "5", "--", "cat"][..], "a similar argument exists: '--threshold'"),
+        (&["-x"], "unexpected argument '-x'"),
+        (&["ftp://u:secret@x/y"], "cannot be reached over `ftp:`"),
+        (&["http://127.0.0.1:1/mcp", "extra"], "nothing can stand behind a URL"),
+    ] {
+        let output = home.run(&[&["proxy"], args].concat());
+        exits(&output, 2);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(words) && !errors.contains("secret"), "{errors}");
+    }
+    // Behind the command everything is the command's, its options too.
+    let mut command = home.command(&["proxy", "sh", "-c", "exit 7", "--threshold", "--json"]);
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    exits(&command.output().unwrap(), 7);
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_keeps_the_tools() {
+    let home = Home::new();
+    fs::write(home.path().join("file"), "").unwrap();
+    let begin = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+"#;
+    let said = format!("{begin}{CALLS}");
+    let output = home.run_with(&["--store", "file", "mcp"], said.as_bytes());
+    exits(&output, 0);
+    let heard = String::from_utf8_lossy(&output.stdout);
+    let listed = heard.lines().find(|line| line.contains(r#""id":2"#)).unwrap();
+    assert!(listed.contains(r#""isError":true"#) && listed.contains("tried again"), "{listed}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("nothing that is stored can be read"), "{errors}");
+    exits(&home.run(&["--store", "ftp://x", "mcp"]), 2);
+}
+
+#[test]
 fn a_location_that_is_none_is_told_and_starts_nothing() {
     let home = Home::new();
     for options in [&["--store", "ftp://x/y"][..], &["--store", "s3://"], &["--header", "a: b"]] {

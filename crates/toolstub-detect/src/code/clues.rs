@@ -98,10 +98,13 @@ fn by_first_word(text: &[u8], first: &[u8], votes: &mut Votes) {
         brace: ends(text, "{"),
         colon: ends(text, ":"),
     };
-    let known = schemas::clues(&words, votes)
-        || scripts::clues(&words, votes)
-        || typed::clues(&words, votes)
-        || shared::clues(&words, votes);
+    // `return-in-finally` is a name of its own.
+    let hyphened = matches!(text[first.len()..], [b'-', next, ..] if next.is_ascii_alphabetic());
+    let known = !hyphened
+        && (schemas::clues(&words, votes)
+            || scripts::clues(&words, votes)
+            || typed::clues(&words, votes)
+            || shared::clues(&words, votes));
     if !known {
         shapes::by_name(first, text, rest, votes);
     }

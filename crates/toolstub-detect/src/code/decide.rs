@@ -9,8 +9,8 @@ use super::context::{Context, Inside, is_docstring, is_item, is_member};
 use super::dense;
 use super::language::Language;
 use super::looks::{
-    closed, is_code, is_command, is_comment, is_foreign, is_report, is_rule, is_setting,
-    is_side_by_side, is_stamped, is_text, opened, without_comment,
+    closed, is_code, is_command, is_comment, is_foreign, is_of_document, is_report, is_rule,
+    is_setting, is_side_by_side, is_stamped, is_text, opened, without_comment,
 };
 use crate::content::{Content, window};
 
@@ -57,6 +57,8 @@ pub(super) struct Evidence {
 
     /// Lines that only give a name a value.
     pub(super) settings: u32,
+    /// Lines that only documents have.
+    pub(super) markup: u32,
     /// Lines of two columns that a comparison sets side by side.
     pub(super) sides: u32,
     /// Fences of Markdown, markers of diffs and the like.
@@ -262,6 +264,11 @@ impl Evidence {
             self.text += 2;
             return;
         }
+        if !indented && is_of_document(line) {
+            self.markup += 1;
+            self.text += 1;
+            return;
+        }
         if is_report(line, indented) {
             self.text += 2;
             return;
@@ -378,7 +385,8 @@ fn verdict(evidence: &Evidence, source: &[u8]) -> Option<Language> {
     let sides = evidence.sides >= 3 && evidence.sides * 8 >= all;
     let logs = evidence.stamps >= 2 && evidence.stamps * 20 >= all;
 
-    if quotes || sides || logs || documents || points < 3 || is_markup(source) {
+    let document = evidence.markup >= 2 && evidence.markup * 30 >= all;
+    if quotes || document || sides || logs || documents || points < 3 || is_markup(source) {
         return None;
     }
     if let Some(named) = shebang(source)

@@ -52,8 +52,7 @@ fn script(statement: &Statement<'_>, outline: &mut Outline, types: bool) -> Opti
         if open {
             return Some(Opens::Group);
         }
-        let from = memchr::memmem::rfind(rest, b"from").map_or(rest, |at| &rest[at..]);
-        outline.import(quoted(from).unwrap_or_default());
+        outline.import(quoted(source_of(rest).unwrap_or(rest)).unwrap_or_default());
         return None;
     }
     if let Some(rest) = after_word(text, b"export") {
@@ -64,8 +63,8 @@ fn script(statement: &Statement<'_>, outline: &mut Outline, types: bool) -> Opti
             || rest.starts_with(b"*")
             || after_word(rest, b"type").is_some_and(|r| r.starts_with(b"{") || r.starts_with(b"*"))
         {
-            if let Some(from) = memchr::memmem::rfind(rest, b"from") {
-                outline.import(quoted(&rest[from..]).unwrap_or_default());
+            if let Some(source) = source_of(rest) {
+                outline.import(quoted(source).unwrap_or_default());
             }
             return None;
         }
@@ -101,6 +100,13 @@ fn script(statement: &Statement<'_>, outline: &mut Outline, types: bool) -> Opti
         return Some(Opens::Body);
     }
     binding(text, statement, outline, types)
+}
+
+/// What stands behind the `from` of an import: a name or a path may have that word in it, too.
+fn source_of(text: &[u8]) -> Option<&[u8]> {
+    memchr::memmem::find_iter(text, b"from")
+        .map(|at| text[at + 4..].trim_ascii_start())
+        .find(|rest| matches!(rest.first(), Some(b'"' | b'\'')))
 }
 
 /// `text` without the star of a generator function.

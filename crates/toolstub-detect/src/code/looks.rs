@@ -108,18 +108,19 @@ pub(super) fn is_foreign(line: &[u8]) -> bool {
         || line.starts_with(b"@@ -")
         || line.starts_with(b"Traceback (most recent call last)")
         || line.starts_with(b"+++ ")
-        || line.starts_with(b".. ") && memmem::find(line, b"::").is_some()
-        || is_table_rule(line)
-        || is_markup(line)
         || is_commit(line)
         || is_blamed(line)
 }
 
-/// The line below a heading, and a sentence that a quotation follows, as reStructuredText has them.
-fn is_markup(line: &[u8]) -> bool {
+/// What reStructuredText and Markdown have: the line below a heading, a sentence that a quotation
+/// follows, a directive, the line below a table's head.
+pub(super) fn is_of_document(line: &[u8]) -> bool {
+    if is_table_rule(line) || line.starts_with(b".. ") && memmem::find(line, b"::").is_some() {
+        return true;
+    }
     let below = matches!(line[0], b'^' | b'~') && line.iter().all(|&b| b == line[0]);
     let quotes = line.ends_with(b"::") && memchr::memchr_iter(b' ', line).count() >= 4;
-    below && line.len() >= 6 || quotes
+    below && line.len() >= 6 || quotes && !is_comment(line)
 }
 
 /// `--- | ---`, as tables of Markdown have below their heads.

@@ -351,6 +351,13 @@ fn a_list_of_numbered_things_is_text() {
 }
 
 #[test]
+fn a_source_may_have_the_word_from_in_its_name() {
+    let source = "import { from } from './from';\nimport * as requireFrom from \"require-from\";\nimport{i as w}from\"./from.js\";\nexport { from } from '../from';\nfunction f(a) {\n  return a;\n}\n";
+    let code = outlined(source.as_bytes(), Language::JavaScript);
+    assert_eq!(code.imports, ["./from", "require-from", "./from.js", "../from"]);
+}
+
+#[test]
 fn a_python_string_may_end_where_the_next_begins() {
     let joined = "class A:\n    x = \"\"\"\n    a \"\"\" + b + \"\"\"\n    c\n    \"\"\"\n\n\nclass B(A):\n    pass\n";
     declares(Language::Python, joined, &["class A", "class B"]);

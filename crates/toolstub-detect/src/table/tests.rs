@@ -224,12 +224,10 @@ fn numbers_make_a_table_with_spaces_behind_the_commas() {
         is_headless(&lines(count, |i| format!("{i}, {}.5, 7", i * 2)), 3, count.into());
         let series = lines(count, |i| format!("2026-01-02T10:00:{:02}Z, {i}.5", i % 60));
         is_headless(&series, 2, count.into());
-        is_headless(
-            &format!("seed, 0x0\n{}", lines(count, |i| format!("{i}, {i:#x}"))),
-            2,
-            u64::from(count) + 1,
-        );
     }
+    let draws = format!("seed, 0x0\n{}", lines(1000, |i| format!("{i}, {:#x}", i * 77)));
+    is_table(&draws, &["seed", "0x0"], 1000);
+    is_headless(&lines(40, |i| format!("{},{i}.5", ["N/A", "12"][i as usize % 2])), 2, 40);
     is_none(&lines(40, |i| format!("{i} apples, {i} pears")));
 }
 

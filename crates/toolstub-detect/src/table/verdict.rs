@@ -7,6 +7,8 @@ use super::survey::{Column, Look, Survey, is_located, is_quoted};
 
 /// What commas and semicolons must score to be taken for delimiters.
 const ENOUGH: i32 = 3;
+/// So many values in a column are not typed by chance.
+const MANY_VALUES: u64 = 8;
 
 /// Whether regular rows look like a table: prose and logs can be regular, too.
 pub(super) fn is_table(survey: &Survey, delimiter: Delimiter) -> bool {
@@ -165,7 +167,10 @@ fn vote(first: &[u8], column: &Column, years: bool) -> i32 {
         return 1;
     }
     if column.is_typed() {
-        return 8;
+        // Words over many values without an exception are no value: that decides a tie.
+        let only_values = column.typed == column.filled && column.filled >= MANY_VALUES;
+        let decides = only_values && !class.is_typed();
+        return if decides { 9 } else { 8 };
     }
     if column.like_first > 0 {
         return -6;

@@ -7,6 +7,10 @@ use toolstub_session::splice::Object;
 
 use super::taken::Taken;
 
+/// How long a text has to be where nothing is said. What a command put out comes cut to about 10,000 characters:
+/// the default of all others would never be reached.
+pub(super) const THRESHOLD: u64 = 8_000;
+
 /// What stands where something was cut: `…9819 tokens truncated…`.
 const CUT: &str = " truncated…";
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
+use toolstub_core::text::clean;
 
 use super::document::{Document, Node};
 use super::own::Own;
@@ -245,6 +246,7 @@ impl Entry {
                     for hook in hooks.unwrap_or_default().into_iter().chain([group]) {
                         let command = command(document, hook);
                         if let Some(command) = command.filter(|it| own.is_like_hook(it)) {
+                            let command = clean(&command, 200);
                             others.push(format!("the hook `{command}` is not ours"));
                         }
                     }

@@ -58,6 +58,14 @@ impl Place {
         text(file).map(Some)
     }
 
+    /// Refuses a file that its owner has made read-only: another must not take its place.
+    pub(super) fn check_writable(&self) -> anyhow::Result<()> {
+        if self.real()?.metadata()?.permissions().readonly() {
+            return Err(anyhow!("it is read-only; make it writable first"));
+        }
+        Ok(())
+    }
+
     /// The backups whose texts are the wanted ones, with their names. What is a link is none.
     pub(super) fn backups_that(&self, are_it: impl Fn(&str) -> bool) -> Vec<(OsString, String)> {
         let Ok(folder) = self.open(&self.folder, false) else { return Vec::new() };

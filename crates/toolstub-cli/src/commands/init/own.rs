@@ -30,11 +30,14 @@ impl Own {
         self.is_call(words, &["mcp"], &[], &["--stub-tool"])
     }
 
-    /// Whether words are this program, where results are kept, `command`, and options of it.
+    /// Whether words are this program, what holds for all of it, `command`, and options of that.
     fn is_call(&self, words: &[String], command: &[&str], valued: &[&str], bare: &[&str]) -> bool {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let Some((program, rest)) = words.split_first() else { return false };
-        let rest = if let ["--store", _, rest @ ..] = rest { rest } else { rest };
+        let mut rest = rest;
+        while let ["--store" | "--session" | "--event" | "--fsync", _, behind @ ..] = rest {
+            rest = behind;
+        }
         let Some(mut rest) = rest.strip_prefix(command) else { return false };
         loop {
             rest = match rest {
@@ -116,6 +119,8 @@ mod tests {
             is_ours(path, "/old/toolstub-1.2.0 hook claude", true);
             is_ours(path, "toolstub --store s3://a/b hook claude --threshold 5", true);
             is_ours(path, "toolstub hook claude --threshold 5 --tail-tool x", true);
+            is_ours(path, "toolstub --session a --event b --fsync false hook claude", true);
+            is_ours(path, "toolstub --json hook claude", false);
             is_ours(path, "toolstub hook codex", false);
             is_ours(path, "toolstub hook claude --log", false);
             is_ours(path, "toolstub hook claude; rm x", false);
@@ -148,6 +153,7 @@ mod tests {
         for (words, expected) in [
             ("toolstub mcp", true),
             ("toolstub --store x mcp --stub-tool", true),
+            ("toolstub --store x --session y mcp", true),
             ("toolstub proxy -- npx server", false),
             ("toolstub proxy -- toolstub mcp", false),
             ("toolstub mcp --verbose", false),

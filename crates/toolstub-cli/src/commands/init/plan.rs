@@ -1,12 +1,14 @@
 //! Which files a host reads, and what goes into each.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 use toolstub_mcp::Tool;
+use toolstub_store_object::as_path;
 
 use super::entry::{Edit, Entry, NAME};
 use super::own::Own;
@@ -22,21 +24,36 @@ pub(super) struct Change {
     pub(super) edit: Edit,
     /// The folder that the file has to be in.
     pub(super) within: Option<PathBuf>,
+    /// The folders of the host around the file, the innermost first.
+    pub(super) folders: Vec<PathBuf>,
+}
+
+/// All changes, and what is to be known of them.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) changes: Vec<Change>,
+    pub(super) notes: Vec<String>,
 }
 
 /// How the program is called.
 struct Program {
     path: String,
-    /// What goes before the command: where results are kept, if that was said.
+    /// What goes before each command: where results are kept and for whom, if that was said.
     options: Vec<String>,
+    /// What goes before the hook alone: how results are stored.
+    storing: Vec<String>,
     threshold: Option<u64>,
+    notes: Vec<String>,
 }
 
 /// The tools of Claude Code whose results can be replaced.
 const CLAUDE_TOOLS: &str = "^(Bash|Read|Grep|WebFetch|Agent|Task|mcp__.*)$";
 
-pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failure> {
-    let program = Program::new(args, context).map_err(Failure::input)?;
+pub(super) fn plan(args: &Init, context: &Context) -> Result<Plan, Failure> {
+    if !args.uninstall {
+        context.check_store()?;
+    }
+    let program = Program::new(args, context)?;
     let folder = Folder::new(args.host, args.project).map_err(Failure::input)?;
     let own = Own { path: program.path.clone(), host: host_name(args.host) };
     let hook = |path, value| Entry::Hook { path, value, own: own.clone() };
@@ -108,8 +125,14 @@ pub(super) fn plan(args: &Init, context: &Context) -> Result<Vec<Change>, Failur
         }
     };
     let within = folder.project;
-    let change = |(path, edit)| Change { path, edit, within: within.clone() };
-    Ok(changes.into_iter().map(change).collect())
+    let change = |(path, edit): (PathBuf, Edit)| {
+        let around = path.ancestors().skip(1);
+        let folders =
+            around.take_while(|it| it.starts_with(&folder.hooks)).map(Into::into).collect();
+        Change { path, edit, within: within.clone(), folders }
+    };
+    let changes = changes.into_iter().map(change).collect();
+    Ok(Plan { changes, notes: program.notes })
 }
 
 fn host_name(host: Host) -> &'static str {
@@ -176,14 +199,52 @@ impl Folder {
 }
 
 impl Program {
-    fn new(args: &Init, context: &Context) -> anyhow::Result<Self> {
+    fn new(args: &Init, context: &Context) -> Result<Self, Failure> {
         // Others share a project's files, and have the program elsewhere.
-        let path = if args.project { NAME.to_owned() } else { own_path()? };
-        let mut options = Vec::new();
+        let path =
+            if args.project { NAME.to_owned() } else { own_path().map_err(Failure::input)? };
+        let (mut options, mut storing, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(store) = &context.store {
-            options.extend(["--store".to_owned(), absolute(store)?]);
+            let is_of_variable = !is_given("--store");
+            if args.project && is_of_variable {
+                notes.push(
+                    "TOOLSTUB_STORE is not written into files that others share; give --store to \
+                     have a store in them"
+                        .to_owned(),
+                );
+            } else {
+                let place = absolute(store).map_err(Failure::input)?;
+                if is_of_variable {
+                    notes.push(format!(
+                        "the store of TOOLSTUB_STORE is written into the files, which keep it whatever \
+                         the variable says later: {place}"
+                    ));
+                } else if args.project && as_path(store).is_some() {
+                    notes.push(format!(
+                        "the files, which others share, name a store on this machine: {place}"
+                    ));
+                }
+                options.extend(["--store".to_owned(), place]);
+            }
         }
-        Ok(Self { path, options, threshold: args.threshold })
+        if context.session.is_some() {
+            options.extend(["--session".to_owned(), context.session()?.to_string()]);
+        }
+        if let Some(event) = context.event()? {
+            storing.extend(["--event".to_owned(), event.to_string()]);
+        }
+        if !context.fsync {
+            if is_given("--fsync") {
+                storing.extend(["--fsync".to_owned(), "false".to_owned()]);
+            } else {
+                notes.push(
+                    "TOOLSTUB_FSYNC is not written into the files; give --fsync false to have it in \
+                     them"
+                        .to_owned(),
+                );
+            }
+        }
+        Ok(Self { path, options, storing, threshold: args.threshold, notes })
     }
 
     fn mcp(&self) -> Vec<String> {
@@ -195,6 +256,7 @@ impl Program {
     /// The words behind the program that call the hook.
     fn hook_words(&self, host: Host) -> Vec<String> {
         let mut words = self.options.clone();
+        words.extend(self.storing.iter().cloned());
         words.extend(["hook".to_owned(), host_name(host).to_owned()]);
         if let Some(threshold) = self.threshold {
             words.extend(["--threshold".to_owned(), threshold.to_string()]);
@@ -232,12 +294,19 @@ fn own_path() -> anyhow::Result<String> {
     told.ok_or_else(|| anyhow!("the path of this program, {}, is not UTF-8", path.display()))
 }
 
+/// Whether an option stands on the command line, and does not come from the environment.
+fn is_given(option: &str) -> bool {
+    let stands = |word: &OsString| {
+        let rest = word.to_str().and_then(|word| word.strip_prefix(option));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    env::args_os().any(|word| stands(&word))
+}
+
 /// A store as it is named from any folder.
 fn absolute(store: &str) -> anyhow::Result<String> {
-    if store.contains(':') {
-        return Ok(store.to_owned());
-    }
-    let path = std::path::absolute(store).context("the store is not usable")?;
+    let Some(path) = as_path(store) else { return Ok(store.to_owned()) };
+    let path = std::path::absolute(path).context("the store is not usable")?;
     path.to_str().map(str::to_owned).ok_or_else(|| anyhow!("the path of the store is not UTF-8"))
 }
 

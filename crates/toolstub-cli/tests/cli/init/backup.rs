@@ -129,6 +129,7 @@ fn where_one_file_cannot_be_changed_none_is() {
         let left = fs::read_to_string(home.path().join(".claude/settings.json")).ok();
         assert_eq!(left.as_deref(), settings);
         assert!(!home.path().join(".claude/settings.json.bak").exists());
+        assert_eq!(home.path().join(".claude").exists(), settings.is_some());
         assert_eq!(text(&servers), "{\"b\": 2}");
     }
 }

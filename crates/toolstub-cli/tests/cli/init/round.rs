@@ -30,7 +30,7 @@ const TOML: &[&str] = &[
 const ASKED: &[&[&[&str]]] = &[
     &[&[]],
     &[&["--threshold", "8000"], &["--store", "my kept"]],
-    &[&["--store", "s3://a/b", "--threshold", "5"], &[], &[], &["--threshold", "9000"]],
+    &[&["--store", "s3://abc/b", "--threshold", "5"], &[], &[], &["--threshold", "9000"]],
 ];
 
 /// Every file below a folder.

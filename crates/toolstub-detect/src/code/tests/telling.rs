@@ -226,6 +226,9 @@ fn output_with_the_marks_of_code_is_text() {
         "added 123 packages in 8s\nnpm warn EBADENGINE Unsupported engine {\nnpm warn EBADENGINE   package: 'a@2.12.0',\nnpm warn EBADENGINE   required: { node: '>=22.19.0' },\nnpm warn EBADENGINE   current: { node: 'v20.20.2', npm: '11.19.1' }\nnpm warn EBADENGINE }\n",
     );
     is_text("done\n");
+    is_text(
+        "cache = \"/a\"\nfix = false\n\n# Rules\nrules = [\n\treturn-in-try-except (SIM107),\n\traise-literal (B016),\n\tstatic-key-dict (B035),\n]\n",
+    );
     is_text("set\nset-backup\nset-default\nset-disk\nset-iam\nshow\n");
     is_text(
         "class A(Exception):\t\t\tclass A(Exception):\n    \"\"\"Anything wrong.\"\"\"\t\t    \"\"\"Anything wrong.\"\"\"\n\n\tdef f(self):\t\t\t\tdef f(self):\n\t    return self.a\t\t      |\t    return self.b\n\t\t\t\t\t\t>\tdef g(self):\n\t\t\t\t\t\t>\t    pass\n",
