@@ -14,6 +14,7 @@ mod frames;
 mod headers;
 mod http;
 mod message;
+mod overlong;
 mod pump;
 mod shrink;
 mod sse;

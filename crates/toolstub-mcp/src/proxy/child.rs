@@ -29,7 +29,7 @@ const REST: Duration = Duration::from_secs(STORING.as_secs() + 5);
 /// How long its stream may stay open then: others may hold it who say nothing.
 const HELD: Duration = Duration::from_secs(2);
 /// How often a look is taken at what is waited for.
-const LOOK: Duration = Duration::from_millis(50);
+pub(super) const LOOK: Duration = Duration::from_millis(50);
 
 /// A program that is an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]

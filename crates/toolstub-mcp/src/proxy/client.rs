@@ -1,5 +1,7 @@
 //! What a client says: passed on, but for calls of the tools that are answered here.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -8,6 +10,9 @@ use super::message::{Frame, Message};
 use super::{Asked, Inject, Proxy};
 use crate::Tool;
 use crate::tools::Whose;
+
+/// How long the store has to say whether it keeps a result: the frames behind the call wait.
+const LOOKING: Duration = Duration::from_secs(2);
 
 /// What becomes of a client's frame.
 #[derive(Debug)]
@@ -44,6 +49,13 @@ pub(super) struct Local {
     is_modern: bool,
     tool: Tool,
     arguments: Value,
+}
+
+impl Local {
+    /// An error in the place of an answer.
+    pub(super) fn error(&self, reason: &str) -> String {
+        error(&self.raw_id, reason)
+    }
 }
 
 impl Proxy {
@@ -104,7 +116,9 @@ impl Proxy {
         match self.tools.whose(arguments) {
             // A server of the same kind, with another store, has such refs too.
             Whose::Shared if has => {
-                timeout(self.patience, self.tools.may_keep(arguments)).await.unwrap_or(true)
+                timeout(LOOKING.min(self.patience), self.tools.may_keep(arguments))
+                    .await
+                    .unwrap_or(true)
             }
             Whose::Ours | Whose::Shared => true,
             Whose::Foreign => are_known && !has,
@@ -112,20 +126,17 @@ impl Proxy {
         }
     }
 
-    /// The answer to what is answered here.
-    pub(super) async fn answer(&self, local: &Local) -> String {
+    /// The answer to what is answered here; `None` where the store does not answer in time.
+    pub(super) async fn answer(&self, local: &Local) -> Option<String> {
         let answer = tokio::select! {
             answer = timeout(self.patience, self.tools.call(local.tool, &local.arguments)) => answer.ok(),
             () = self.hurried() => None,
         };
-        let Some(answer) = answer else {
-            return error(&local.raw_id, "the store does not answer in time; try again later");
-        };
-        let mut result = answer.to_result();
+        let mut result = answer?.to_result();
         if local.is_modern {
             result["resultType"] = Value::from("complete");
         }
-        response(&local.raw_id, &result.to_string())
+        Some(response(&local.raw_id, &result.to_string()))
     }
 
     /// A list of our tools alone.

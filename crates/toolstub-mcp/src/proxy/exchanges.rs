@@ -13,10 +13,11 @@ use tokio::time::timeout;
 
 use super::asked::Number;
 use super::child::within;
-use super::client::Forward;
-use super::frames::{Frames, Piece, Sink};
+use super::client::{Forward, error};
+use super::frames::{Frames, MAX_FRAME, Piece, Sink};
 use super::http::{CONNECTING, Remote};
 use super::message::{Frame, Id, Message, id};
+use super::overlong::Overlong;
 use super::pump::Answers;
 use super::{Proxy, headers};
 
@@ -26,8 +27,10 @@ const MAX_EXCHANGES: usize = 1000;
 const BEGUN: &str = "notifications/initialized";
 /// How much of what the client says may wait for the server, in bytes.
 const ROOM: usize = 64 << 20;
-/// How long answers are waited for once the client has said all.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How much a frame counts at least of that.
+const LEAST: usize = 1 << 10;
+/// How long answers are waited for once the client has said all, and the store with them.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How long they are waited for once the store is waited for no longer.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -45,6 +48,14 @@ pub(super) struct Letter {
     tells: Option<String>,
     /// Given up once it is sent.
     pub(super) room: Option<OwnedSemaphorePermit>,
+}
+
+impl Letter {
+    /// Whether it is an answer, or calls a request off: neither waits behind what was said before.
+    fn waits_for_begun_alone(&self) -> bool {
+        let tells = self.tells.as_deref();
+        self.requests.is_empty() && matches!(tells, None | Some("notifications/cancelled"))
+    }
 }
 
 /// Something that is done in time, or given up.
@@ -72,7 +83,12 @@ pub(super) struct Exchanges<W> {
     client: Sink<W>,
     tasks: JoinSet<()>,
     answers: Answers,
+    /// For requests that are under way: others wait.
+    turns: Arc<Semaphore>,
+    /// For what waits for the server.
     room: Arc<Semaphore>,
+    /// For what does not wait behind requests: it may be what ends one.
+    replies: Arc<Semaphore>,
     /// The client's word that it has begun has arrived.
     begun: Done,
     /// What the client told last has arrived.
@@ -89,8 +105,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             remote,
             client,
             tasks: JoinSet::new(),
-            answers: Answers::default(),
+            answers: Answers::new(),
+            turns: Arc::new(Semaphore::new(MAX_EXCHANGES)),
             room: Arc::new(Semaphore::new(ROOM)),
+            replies: Arc::new(Semaphore::new(ROOM)),
             begun: Done::default(),
             told: Done::default(),
             droppable: BTreeMap::new(),
@@ -100,6 +118,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
 
     /// Takes what the client says, until it has said all.
     pub(super) async fn run<R: AsyncRead + Unpin>(&mut self, mut frames: Frames<R>) {
+        let mut overlong: Option<Overlong> = None;
         // A stream that fails has ended.
         while let Ok(Some(piece)) = frames.next().await {
             match piece {
@@ -108,11 +127,26 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                         self.take(text).await;
                     }
                 }
-                Piece::Part { is_last: true, .. } => {
-                    tracing::warn!("a frame of the client is too long to be sent over HTTP");
+                Piece::Part { bytes, is_last } => {
+                    overlong.get_or_insert_default().take(&bytes);
+                    if let Some(overlong) = overlong.take_if(|_| is_last) {
+                        self.refuse(overlong).await;
+                    }
                 }
-                Piece::Part { .. } => {}
             }
+        }
+    }
+
+    /// Says that a frame is too long to be sent.
+    async fn refuse(&self, overlong: Overlong) {
+        let why = format!(
+            "the message is longer than {} MiB, the most that the proxy sends over HTTP",
+            MAX_FRAME >> 20
+        );
+        tracing::warn!("a message of the client is not sent: {why}");
+        for raw_id in overlong.ids() {
+            // A client that has gone away wants no answer.
+            let _ = self.client.write(error(&raw_id, &why).as_bytes()).await;
         }
     }
 
@@ -131,13 +165,11 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             Forward::Nothing => "",
         };
         let letter = self.letter(body, from.asked.clone());
-        self.answers.give(&self.proxy, from, &self.client).await;
+        self.answers.give(&self.proxy, from, text.len(), &self.client).await;
         let Some(mut letter) = letter else { return };
-        while self.tasks.len() >= MAX_EXCHANGES {
-            self.tasks.join_next().await;
-        }
-        let units = u32::try_from(letter.body.len().min(ROOM)).unwrap_or(0);
-        letter.room = Arc::clone(&self.room).acquire_many_owned(units).await.ok();
+        let room = if letter.waits_for_begun_alone() { &self.replies } else { &self.room };
+        let units = u32::try_from(letter.body.len().clamp(LEAST, ROOM)).unwrap_or(0);
+        letter.room = Arc::clone(room).acquire_many_owned(units).await.ok();
         self.send(letter);
     }
 
@@ -152,8 +184,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         if !letter.requests.is_empty() {
             let ids = std::mem::take(&mut letter.ids);
             let is_droppable = letter.headers.contains_key("mcp-method");
+            let turns = Arc::clone(&self.turns);
             let exchange = self.tasks.spawn(async move {
                 begun.wait().await;
+                let _turn = turns.acquire().await;
                 remote.exchange(&proxy, letter, &client).await;
             });
             if is_droppable {
@@ -163,9 +197,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         }
         let (sent, arrives) = Done::new();
         let begins = letter.tells.as_deref() == Some(BEGUN);
-        let before = match letter.tells.as_deref() {
-            None | Some("notifications/cancelled") => begun,
-            Some(_) => std::mem::replace(&mut self.told, arrives.clone()),
+        let before = if letter.waits_for_begun_alone() {
+            begun
+        } else {
+            std::mem::replace(&mut self.told, arrives.clone())
         };
         if begins {
             self.begun = arrives;
@@ -228,8 +263,9 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         (!frame.messages.is_empty()).then_some(letter)
     }
 
-    /// Lets what is on its way arrive, if the client still listens, and ends the rest.
-    pub(super) async fn end(mut self, wait: bool) {
+    /// Lets what is on its way arrive, if it is to be waited for, and ends the rest: whoever has no
+    /// answer is told. Says whether all had one.
+    pub(super) async fn end(mut self, wait: bool) -> bool {
         if let Some(listening) = self.listening.take() {
             listening.abort();
         }
@@ -245,6 +281,111 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                 within(GRACE, || self.client.is_writing(), rest).await;
             }
         }
-        self.tasks.abort_all();
+        self.tasks.shutdown().await;
+        let errors = self.proxy.give_up(if wait {
+            "the client closed its side before the MCP server answered"
+        } else {
+            "the proxy was told to stop before the MCP server answered"
+        });
+        let tell = async {
+            for error in &errors {
+                if self.client.write(error.as_bytes()).await.is_err() {
+                    break;
+                }
+            }
+        };
+        within(GRACE, || wait && self.client.is_writing(), tell).await;
+        errors.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+    use tokio::net::TcpListener;
+    use toolstub_core::SessionId;
+    use toolstub_session::Config;
+    use toolstub_store::{MemoryBackend, ResultStore};
+
+    use super::super::{ProxyOptions, UpstreamUrl};
+    use super::*;
+
+    /// A server that answers nothing, what it has been told, and exchanges with it.
+    async fn silent() -> (Exchanges<DuplexStream>, DuplexStream, Arc<Mutex<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let told = Arc::new(Mutex::new(String::new()));
+        let heard = Arc::clone(&told);
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let heard = Arc::clone(&heard);
+                tokio::spawn(async move {
+                    let mut some = [0; 4096];
+                    while let Ok(length @ 1..) = stream.read(&mut some).await {
+                        heard
+                            .lock()
+                            .unwrap()
+                            .push_str(std::str::from_utf8(&some[..length]).unwrap());
+                    }
+                });
+            }
+        });
+        let store = ResultStore::new(Arc::new(MemoryBackend::new()));
+        let (session, config) = (SessionId::new("p").unwrap(), Config::default());
+        let proxy = Arc::new(Proxy::new(store, session, config, ProxyOptions::default()));
+        let remote = Arc::new(Remote::new(UpstreamUrl::new(&url, []).unwrap()).unwrap());
+        let (client, at_client) = tokio::io::duplex(1 << 16);
+        (Exchanges::new(proxy, remote, Sink::new(client)), at_client, told)
+    }
+
+    #[tokio::test]
+    async fn answers_and_what_calls_off_do_not_wait_for_requests() {
+        let (mut exchanges, _heard, told) = silent().await;
+        exchanges.turns = Arc::new(Semaphore::new(1));
+        exchanges.room = Arc::new(Semaphore::new(2 * LEAST));
+        for frame in [
+            r#"{"id":1,"method":"x"}"#,
+            r#"{"id":2,"method":"y"}"#,
+            r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#,
+            r#"{"id":9,"result":{}}"#,
+        ] {
+            timeout(Duration::from_secs(5), exchanges.take(frame)).await.unwrap();
+        }
+        let has = |what: &str| told.lock().unwrap().contains(what);
+        let arrived = async {
+            while !(has("cancelled") && has("result") && has(r#""id":1"#)) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(Duration::from_secs(10), arrived).await.unwrap();
+        assert!(!has(r#""id":2"#));
+    }
+
+    #[tokio::test]
+    async fn request_that_is_too_long_is_answered() {
+        let (mut exchanges, mut heard, told) = silent().await;
+        let (mut said, input) = tokio::io::duplex(2 << 20);
+        let mut frames = Frames::new(input);
+        frames.max = 100_000;
+        let long = "x".repeat(500_000);
+        for frame in [
+            format!(
+                r#"{{"method":"x","params":{{"id":1,"a":"{long}"}},"jsonrpc":"2.0","id":"a"}}"#
+            ),
+            format!(r#"{{"id":3,"result":"{long}"}}"#),
+        ] {
+            said.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+        }
+        drop(said);
+        exchanges.run(frames).await;
+        drop(exchanges);
+        let mut text = String::new();
+        heard.read_to_string(&mut text).await.unwrap();
+        assert!(text.starts_with(r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32000,"#), "{text}");
+        assert!(text.contains("256 MiB") && text.lines().count() == 1, "{text}");
+        assert_eq!(*told.lock().unwrap(), "");
     }
 }

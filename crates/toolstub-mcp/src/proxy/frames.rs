@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// The longest frame that is looked into, in bytes; a longer one goes through in parts.
-const MAX_FRAME: usize = 256 << 20;
+pub(super) const MAX_FRAME: usize = 256 << 20;
 /// How much is read at once.
 const PIECE: usize = 64 << 10;
 
@@ -33,7 +33,7 @@ impl Piece {
 #[derive(Debug)]
 pub(super) struct Frames<R> {
     reader: BufReader<R>,
-    max: usize,
+    pub(super) max: usize,
     /// The start of the line was given out as a part.
     is_inside: bool,
 }

@@ -37,6 +37,7 @@ const MAX_TOLD: usize = 300;
 pub(super) const CONNECTING: Duration = Duration::from_secs(30);
 /// How long saying goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(2);
+const HASTY_GOODBYE: Duration = Duration::from_millis(300);
 /// How often a server may send on to another place of its own.
 const MAX_REDIRECTS: usize = 5;
 /// How often a stream that broke off is taken up again in vain.
@@ -110,17 +111,7 @@ impl Proxy {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            // Somebody else may be faster: then theirs is as good.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
-        let builder = Client::builder().connect_timeout(CONNECTING);
-        let client = builder.redirect(redirects()).referer(false).build().map_err(|error| {
-            let (url, reason) = (shown(upstream.url.as_str()), told(&error));
-            McpError::Upstream { url, reason }
-        })?;
-        let (said, large) = (Mutex::default(), Semaphore::new(MAX_LARGE));
-        let remote = Arc::new(Remote { client, upstream, said, large });
+        let remote = Arc::new(Remote::new(upstream)?);
         let (proxy, client) = (Arc::new(self), Sink::new(output));
         let mut exchanges = Exchanges::new(Arc::clone(&proxy), Arc::clone(&remote), client.clone());
         let stop = pin!(stop);
@@ -128,9 +119,10 @@ impl Proxy {
             () = exchanges.run(Frames::new(input)) => Exit::Client,
             () = stop => Exit::Stopped,
         };
-        exchanges.end(exit == Exit::Client).await;
-        remote.say_goodbye().await;
+        let all_answered = exchanges.end(exit == Exit::Client).await;
         client.close().await;
+        // A server that is slow to answer is not waited for once more.
+        remote.say_goodbye(if all_answered { GOODBYE } else { HASTY_GOODBYE }).await;
         Ok(exit)
     }
 
@@ -174,6 +166,20 @@ impl Proxy {
 }
 
 impl Remote {
+    pub(super) fn new(upstream: UpstreamUrl) -> Result<Self, McpError> {
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            // Somebody else may be faster: then theirs is as good.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let builder = Client::builder().connect_timeout(CONNECTING);
+        let client = builder.redirect(redirects()).referer(false).build().map_err(|error| {
+            let (url, reason) = (shown(upstream.url.as_str()), told(&error));
+            McpError::Upstream { url, reason }
+        })?;
+        let (said, large) = (Mutex::default(), Semaphore::new(MAX_LARGE));
+        Ok(Self { client, upstream, said, large })
+    }
+
     /// The version that a handshake has settled.
     pub(super) fn version(&self) -> Option<String> {
         self.said().version
@@ -397,9 +403,9 @@ impl Remote {
     }
 
     /// Ends the session, if there is one. A server may refuse.
-    async fn say_goodbye(&self) {
+    async fn say_goodbye(&self, limit: Duration) {
         if self.said().session.is_some() {
-            let _ = timeout(GOODBYE, self.request(Method::DELETE).send()).await;
+            let _ = timeout(limit, self.request(Method::DELETE).send()).await;
         }
     }
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::task::{JoinSet, yield_now};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Proxy;
+use super::child::LOOK;
 use super::client::{Forward, FromClient};
 use super::frames::{Frames, Parts, Piece, Sink};
 
@@ -20,62 +21,155 @@ const ROOM: u32 = 128;
 const UNIT: usize = 1 << 20;
 /// How many frames are answered here at once.
 const MAX_ANSWERS: usize = 32;
+/// How much of those that are, and of those that wait for it, is held, in bytes.
+const MAX_HELD: usize = 16 << 20;
+/// How much a call counts at least: so many thousands may wait.
+const LEAST: usize = 4 << 10;
+/// How long nothing may have been answered where more than that waits.
+const STALLED: Duration = Duration::from_secs(1);
 /// How much of what a client says may wait for the server, in bytes: more than a pipe holds.
 const AHEAD: usize = 4 << 20;
 /// How long a client has to be silent to have said all for now.
 const SILENCE: Duration = Duration::from_millis(50);
 
 /// Answers of ours on their way to the client.
-#[derive(Debug, Default)]
-pub(super) struct Answers(JoinSet<()>);
+#[derive(Debug)]
+pub(super) struct Answers {
+    tasks: JoinSet<()>,
+    /// For those that are answered.
+    turns: Arc<Semaphore>,
+    /// For all that is held.
+    room: Arc<Semaphore>,
+    /// When the last was given, or when there were none.
+    moved: Instant,
+}
 
 impl Answers {
-    /// Answers what is answered here, and passes nothing on. Waits where too much is being answered:
-    /// a client that does not read is not listened to.
-    pub(super) async fn give<W>(&mut self, proxy: &Arc<Proxy>, from: FromClient, client: &Sink<W>)
-    where
+    pub(super) fn new() -> Self {
+        Self {
+            tasks: JoinSet::new(),
+            turns: Arc::new(Semaphore::new(MAX_ANSWERS)),
+            room: Arc::new(Semaphore::new(MAX_HELD)),
+            moved: Instant::now(),
+        }
+    }
+
+    /// Answers what is answered here of a frame of so many bytes, and passes nothing on.
+    ///
+    /// Frames behind it do not wait for the store, but a client that does not read is not listened to.
+    pub(super) async fn give<W>(
+        &mut self,
+        proxy: &Arc<Proxy>,
+        from: FromClient,
+        bytes: usize,
+        client: &Sink<W>,
+    ) where
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        while self.0.try_join_next().is_some() {}
         if from.answers.is_empty() {
             return;
         }
-        while self.0.len() >= MAX_ANSWERS {
-            self.0.join_next().await;
+        while self.tasks.try_join_next().is_some() {
+            self.moved = Instant::now();
         }
-        let (proxy, client) = (Arc::clone(proxy), client.clone());
-        self.0.spawn(async move {
-            if !from.is_batch {
-                for local in &from.answers {
-                    // A client that has gone away wants no answer.
-                    let _ = client.write(proxy.answer(local).await.as_bytes()).await;
-                }
-                return;
-            }
-            let mut parts = None;
-            let mut text = "[".to_owned();
-            let count = from.answers.len();
-            for (at, local) in from.answers.iter().enumerate() {
-                let is_last = at + 1 == count;
-                text.push_str(&proxy.answer(local).await);
-                text.push_str(if is_last { "]\n" } else { "," });
-                // Many answers are not held until all are there.
-                if (is_last || text.len() >= UNIT)
-                    && pass(&client, &mut parts, text.as_bytes(), is_last).await.is_err()
-                {
-                    return;
-                }
-                if text.len() >= UNIT {
-                    text.clear();
+        if self.tasks.is_empty() {
+            self.moved = Instant::now();
+        }
+        if self.tasks.len() >= MAX_ANSWERS {
+            // Those before it have begun to write, if they can.
+            yield_now().await;
+            while self.tasks.len() >= MAX_ANSWERS && client.is_writing() {
+                if let Ok(Some(_)) = timeout(LOOK, self.tasks.join_next()).await {
+                    self.moved = Instant::now();
                 }
             }
+        }
+        let Some(room) = self.make_room(bytes.max(from.answers.len() * LEAST)).await else {
+            let why = "too many calls wait for the store; try again later";
+            let errors: Vec<_> = from.answers.iter().map(|local| local.error(why)).collect();
+            let errors = errors.join(",");
+            let errors = if from.is_batch { format!("[{errors}]") } else { errors };
+            let _ = client.write(errors.as_bytes()).await;
+            return;
+        };
+        let (proxy, client, turns) = (Arc::clone(proxy), client.clone(), Arc::clone(&self.turns));
+        self.tasks.spawn(async move {
+            let _room = room;
+            let turn = turn(&turns, proxy.patience, || client.is_writing()).await;
+            // A client that has gone away wants no answer.
+            let _ = answer(&proxy, &from, turn.is_none(), &client).await;
         });
+    }
+
+    /// Room for a frame; `None` where there is none, and none to be had soon.
+    async fn make_room(&mut self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let units = u32::try_from(bytes.min(MAX_HELD)).ok()?;
+        loop {
+            if let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(units) {
+                return Some(room);
+            }
+            timeout_at(self.moved + STALLED, self.tasks.join_next()).await.ok()?;
+            self.moved = Instant::now();
+        }
     }
 
     /// Waits until all are given.
     pub(super) async fn finish(mut self) {
-        while self.0.join_next().await.is_some() {}
+        while self.tasks.join_next().await.is_some() {}
     }
+}
+
+/// Waits for a turn, but for no longer than the store may take. Time in which something else holds it
+/// up does not count.
+async fn turn(
+    turns: &Semaphore,
+    patience: Duration,
+    is_held_up: impl Fn() -> bool,
+) -> Option<SemaphorePermit<'_>> {
+    loop {
+        match timeout(patience, turns.acquire()).await {
+            Ok(turn) => return turn.ok(),
+            Err(_) if is_held_up() => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Answers what is answered here of a frame. Where the store has not answered once, it is not asked again.
+async fn answer<W>(
+    proxy: &Proxy,
+    from: &FromClient,
+    mut is_late: bool,
+    client: &Sink<W>,
+) -> io::Result<()>
+where
+    W: AsyncWrite + Unpin,
+{
+    let mut parts = None;
+    let mut text = if from.is_batch { "[".to_owned() } else { String::new() };
+    let count = from.answers.len();
+    for (at, local) in from.answers.iter().enumerate() {
+        let answer = if is_late { None } else { proxy.answer(local).await };
+        is_late = answer.is_none();
+        text.push_str(
+            &answer.unwrap_or_else(|| {
+                local.error("the store does not answer in time; try again later")
+            }),
+        );
+        if !from.is_batch {
+            client.write(text.as_bytes()).await?;
+            text.clear();
+            continue;
+        }
+        let is_last = at + 1 == count;
+        text.push_str(if is_last { "]\n" } else { "," });
+        // Many answers are not held until all are there.
+        if is_last || text.len() >= UNIT {
+            pass(client, &mut parts, text.as_bytes(), is_last).await?;
+            text.clear();
+        }
+    }
+    Ok(())
 }
 
 /// What a client has said that a server is still to take, piece by piece.
@@ -143,13 +237,14 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let mut answers = Answers::default();
+    let mut answers = Answers::new();
     let mut said = Said { frames, hang_up, left: None };
     while let Some(piece) = said.next().await {
         let Piece::Line(line) = &piece else {
             ahead.say(piece).await;
             continue;
         };
+        let bytes = line.len();
         let from = match std::str::from_utf8(line) {
             Ok(text) => proxy.client_says(text).await,
             Err(_) => FromClient::unchanged(),
@@ -159,7 +254,7 @@ where
             Forward::Text(text) => Some(Piece::Line(text.clone().into_bytes())),
             Forward::Nothing => None,
         };
-        answers.give(&proxy, from, &client).await;
+        answers.give(&proxy, from, bytes, &client).await;
         if let Some(left) = left {
             ahead.say(left).await;
         }

@@ -15,8 +15,8 @@ use super::{Asked, Inject, Proxy, Structured, headers};
 const METHOD_NOT_FOUND: &str = "-32601";
 /// How many results of one frame are stored at once.
 const AT_ONCE: usize = 8;
-/// A frame that is longer, in bytes, is held once as it is, and once in pieces: its results are stored
-/// one after the other.
+/// The results of a frame that is longer, in bytes, are stored one after the other: each takes memory
+/// several times its length.
 const LONG: usize = 4 << 20;
 
 /// What is to become of a part of a server's frame.
@@ -66,6 +66,9 @@ impl Proxy {
     /// The frame with the changes made; `None` if it stays as it is after all. Whatever is in it, the
     /// store has one time for all.
     pub(super) async fn rewritten(&self, text: &str, rewrites: Vec<Rewrite>) -> Option<String> {
+        if rewrites.is_empty() {
+            return None;
+        }
         let until = Instant::now() + self.patience_for(text);
         let at_once = if text.len() > LONG { 1 } else { AT_ONCE };
         let changes = rewrites.into_iter().map(|Rewrite { at, change }| async move {

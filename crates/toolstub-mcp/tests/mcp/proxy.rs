@@ -730,3 +730,30 @@ async fn fault_of_ours_takes_no_result_away() {
         assert_eq!(wire.call(&whole).await, whole);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn silent_store_holds_no_frame_up() {
+    let mut wire = Wire::new(&silent_store(), Config::default(), ProxyOptions::default());
+    let begun = tokio::time::Instant::now();
+    // Of so many calls some are answered at once, with an error; one is a batch.
+    let count = 5000;
+    for id in 0..count {
+        let call = retrieval("read", &json!({"ref": "toolstub://session/p/tool-results/tr_x"}));
+        let call = call.replace(r#""id":7"#, &format!(r#""id":{id}"#));
+        let call = if id == 3 { format!("[{call},{call}]") } else { call };
+        wire.client.say(&call).await;
+    }
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+    assert_eq!(wire.ask(cancel).await, cancel);
+    let theirs = call("read_file");
+    assert_eq!(wire.ask(&theirs).await, theirs);
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+    let mut refused = 0;
+    for _ in 0..count {
+        let answer = wire.client.hear().await;
+        assert!(answer.contains(r#""error":{"code":-32000,"#), "{answer}");
+        refused += usize::from(answer.contains("too many calls"));
+    }
+    assert!((500..1000).contains(&refused), "{refused}");
+    assert!(begun.elapsed().as_secs() < 45, "{:?}", begun.elapsed());
+}
