@@ -75,7 +75,8 @@ fn count(line: &[u8]) -> Option<Counts> {
     let mut at = 0;
     while let Some(&byte) = line.get(at) {
         let rest = &line[at..];
-        if counts.bytes > 40 && counts.spaces * 4 > counts.bytes {
+        let loose = counts.loose > 3 + counts.bytes / 100;
+        if loose || counts.bytes > 40 && counts.spaces * 4 > counts.bytes {
             return None;
         }
         let length = match byte {

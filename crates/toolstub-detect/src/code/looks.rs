@@ -218,8 +218,7 @@ pub(super) fn is_report(line: &[u8], indented: bool) -> bool {
     if !indented && digits > 0 && line.get(digits) == Some(&b':') {
         return true;
     }
-    if memmem::find(line, b"[Function: ").is_some() || memmem::find(line, b"[Function (").is_some()
-    {
+    if memchr::memchr_iter(b'[', line).any(|at| line[at..].starts_with(b"[Function")) {
         return true;
     }
     if !indented
