@@ -101,16 +101,6 @@ impl Context {
         }
     }
 
-    /// Refuses an event, where there is nothing that would belong to it.
-    pub(crate) fn check_no_event(&self, command: &str) -> Result<(), Failure> {
-        match self.event {
-            None => Ok(()),
-            Some(_) => Err(Failure::input(anyhow!(
-                "--event means nothing to `toolstub {command}`; leave it out"
-            ))),
-        }
-    }
-
     /// Opens the store for a command that puts nothing into it: a folder that is not there is told,
     /// and stands for an empty store.
     pub(crate) fn open_existing(&self) -> Result<ResultStore, Failure> {

@@ -1,6 +1,6 @@
 //! Carrying a plan out: the originals are stored, stubs take their places.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use futures::StreamExt as _;
 use toolstub_core::{EventId, Reason, Receipt, Ref, Sha256, ToolResultId, error_chain, utf8};
@@ -10,7 +10,7 @@ use toolstub_store::{StoreError, WriteRequest};
 use crate::config::FailureMode;
 use crate::describe::{Draft, least_stub_chars, read_back_stub};
 use crate::policy::{Plan, Role, Size, plan};
-use crate::read_back::{Target, read_back};
+use crate::read_back::{Target, is_retrieval, read_back};
 use crate::turn::{
     Call, Externalized, Outcome, Owner, Replacement, Source, Standing, ToolResult, Turn,
 };
@@ -18,6 +18,8 @@ use crate::{Session, SessionError, ToolResultHandle};
 
 /// How many originals of a turn are written at once.
 const WRITES: usize = 8;
+/// For how many results work is prepared at once.
+const AT_ONCE: usize = 256;
 /// How many questions the store is asked at once.
 pub(crate) const READS: usize = 8;
 /// The longest tool name in an error, in characters.
@@ -127,8 +129,8 @@ impl Session {
         let (plan, mut jobs) =
             self.prepare(earlier, turn, &chars, &known, event.as_ref(), crowded).await?;
 
-        let mut outcomes: Vec<Outcome> = Vec::with_capacity(known.len());
-        for (index, known) in known.into_iter().enumerate() {
+        let mut outcomes = vec![Outcome::Kept { error: None }; chars.len()];
+        for (index, known) in known {
             let stub = match (&known.source, plan.choices[index]) {
                 (Some((receipt, part)), Some(Reason::SourceRead)) => {
                     let stub = read_back_stub(receipt, *part, self.look());
@@ -138,7 +140,7 @@ impl Session {
                 _ => None,
             };
             let kept = Outcome::Kept { error: known.error };
-            outcomes.push(stub.map_or(kept, |stub| Outcome::Replaced(Box::new(stub))));
+            outcomes[index] = stub.map_or(kept, |stub| Outcome::Replaced(Box::new(stub)));
         }
 
         // Held until everything is written, so that no number is given away twice.
@@ -159,17 +161,20 @@ impl Session {
                 let mut seen = BTreeSet::new();
                 let is_first = |job: &Job| seen.insert(job.id(turn));
                 let (firsts, repeats): (Vec<_>, Vec<_>) = jobs.into_iter().partition(is_first);
-                for jobs in [firsts, repeats] {
-                    let write = |job| self.write(turn, job, &plan, event.as_ref());
-                    // Collected first: a stream of borrowing closures is not `Send`.
-                    let writes: Vec<_> = jobs.into_iter().map(write).collect();
-                    let mut writes = futures::stream::iter(writes).buffered(WRITES);
-                    while let Some((job, written)) = writes.next().await {
-                        let chars = chars[job.index];
-                        outcomes[job.index] = match written {
-                            Ok(receipt) => self.stored(&job, &receipt, chars),
-                            Err(error) => self.failed(turn, &job, &plan, chars, error)?,
-                        };
+                for mut jobs in [firsts, repeats].map(VecDeque::from) {
+                    while !jobs.is_empty() {
+                        let write = |job| self.write(turn, job, &plan, event.as_ref());
+                        // Collected first: a stream of borrowing closures is not `Send`.
+                        let some = jobs.drain(..jobs.len().min(AT_ONCE));
+                        let writes: Vec<_> = some.map(write).collect();
+                        let mut writes = futures::stream::iter(writes).buffered(WRITES);
+                        while let Some((job, written)) = writes.next().await {
+                            let chars = chars[job.index];
+                            outcomes[job.index] = match written {
+                                Ok(receipt) => self.stored(&job, &receipt, chars),
+                                Err(error) => self.failed(turn, &job, &plan, chars, error)?,
+                            };
+                        }
                     }
                 }
             }
@@ -233,22 +238,34 @@ impl Session {
         turn: &Turn,
         chars: &[u64],
         crowded: bool,
-    ) -> Result<Vec<Known>, SessionError> {
+    ) -> Result<BTreeMap<usize, Known>, SessionError> {
         let config = self.config();
-        let mut known = vec![Known::default(); chars.len()];
+        let mut known = BTreeMap::new();
         if !config.enabled {
             return Ok(known);
         }
         let can_go = |&index: &usize| {
-            matches!(turn.results[index].standing, Standing::Raw | Standing::Untold)
-                && (crowded || chars[index] > config.threshold_chars)
+            let ToolResult { call, content, standing, .. } = &turn.results[index];
+            let is_open = match standing {
+                Standing::Raw => is_retrieval(&call.name),
+                // The first line of a stub stands in brackets.
+                Standing::Untold => is_retrieval(&call.name) || content.starts_with(b"["),
+                Standing::Settled | Standing::Externalized { .. } => false,
+            };
+            is_open && (crowded || chars[index] > config.threshold_chars)
         };
-        let ask = |index| async move { (index, self.know(&turn.results[index]).await) };
-        // Collected first: a stream of borrowing closures is not `Send`.
-        let asked: Vec<_> = (0..chars.len()).filter(can_go).map(ask).collect();
-        let mut asked = futures::stream::iter(asked).buffered(READS);
-        while let Some((index, answer)) = asked.next().await {
-            known[index] = answer?;
+        let ask = |index: &usize| {
+            let index = *index;
+            async move { (index, self.know(&turn.results[index]).await) }
+        };
+        let open: Vec<_> = (0..chars.len()).filter(can_go).collect();
+        for some in open.chunks(AT_ONCE) {
+            // Collected first: a stream of borrowing closures is not `Send`.
+            let asked: Vec<_> = some.iter().map(ask).collect();
+            let mut asked = futures::stream::iter(asked).buffered(READS);
+            while let Some((index, answer)) = asked.next().await {
+                known.insert(index, answer?);
+            }
         }
         Ok(known)
     }
@@ -310,17 +327,17 @@ impl Session {
         earlier: &Earlier,
         turn: &Turn,
         chars: &[u64],
-        known: &[Known],
+        known: &BTreeMap<usize, Known>,
         event: Option<&EventId>,
         crowded: bool,
     ) -> Result<(Plan, Vec<Job>), SessionError> {
         let mut sizes: Vec<Size> = Vec::with_capacity(chars.len() + 1);
-        for ((result, known), &chars) in turn.results.iter().zip(known).zip(chars) {
+        for (index, (result, &chars)) in turn.results.iter().zip(chars).enumerate() {
             let size = size(result, chars);
-            let role = match size.role {
-                Role::Open if known.settled => Role::Settled,
-                Role::Open if known.source.is_some() => Role::ReadBack,
-                role => role,
+            let role = match (size.role, known.get(&index)) {
+                (Role::Open, Some(known)) if known.settled => Role::Settled,
+                (Role::Open, Some(known)) if known.source.is_some() => Role::ReadBack,
+                (role, _) => role,
             };
             sizes.push(Size { role, ..size });
         }
@@ -334,13 +351,14 @@ impl Session {
         }
 
         let results = turn.results.clone();
-        let sources: Vec<_> = known.iter().map(|known| known.source.clone()).collect();
+        let source = |(index, known): (&usize, &Known)| Some((*index, known.source.clone()?));
+        let sources: BTreeMap<usize, _> = known.iter().filter_map(source).collect();
         let (session, event) = (self.clone(), event.cloned());
         off_thread(move || {
             let mut drafts: BTreeMap<usize, Draft> = BTreeMap::new();
             let least = least_stub_chars(session.id(), session.look());
             let plan = plan(&sizes, session.config(), |index| {
-                if let Some((receipt, part)) = &sources[index] {
+                if let Some((receipt, part)) = sources.get(&index) {
                     return read_back_stub(receipt, *part, session.look()).chars().count() as u64;
                 }
                 if sizes[index].inline_chars <= least {

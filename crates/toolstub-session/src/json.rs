@@ -49,6 +49,11 @@ impl<'a> Node<'a> {
         Object { fields: fields.unwrap_or_default().into_iter().map(field).collect() }
     }
 
+    /// The items of an array that has not too many; nothing of any other value.
+    pub(crate) fn blocks(&self) -> Vec<Self> {
+        if splice::blocks(self.raw()).is_some() { self.items() } else { Vec::new() }
+    }
+
     /// The items of an array; nothing of any other value.
     pub(crate) fn items(&self) -> Vec<Self> {
         let items = if self.raw().starts_with('[') {

@@ -18,7 +18,7 @@ use std::fmt::{self, Write as _};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -92,6 +92,48 @@ pub fn items(raw: &str) -> Option<Vec<&str>> {
     }
     let items: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
     Some(items.into_iter().map(RawValue::get).collect())
+}
+
+/// The items of an array of at most [`MAX_BLOCKS`]; `None` of a longer one, and of any other value.
+///
+/// What is longer is not taken apart: small items take many times their own room.
+pub fn blocks(raw: &str) -> Option<Vec<&str>> {
+    if !raw.starts_with('[') {
+        return None;
+    }
+    let AtMost(items) = serde_json::from_str(raw).ok()?;
+    Some(items.into_iter().map(RawValue::get).collect())
+}
+
+/// The most content blocks of a result that are looked at one by one.
+pub const MAX_BLOCKS: usize = 10_000;
+
+/// The items of an array that has no more than that.
+struct AtMost<'a>(Vec<&'a RawValue>);
+
+impl<'de> Deserialize<'de> for AtMost<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = AtMost<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = array.next_element()? {
+                    if items.len() == MAX_BLOCKS {
+                        return Err(A::Error::invalid_length(items.len() + 1, &self));
+                    }
+                    items.push(item);
+                }
+                Ok(AtMost(items))
+            }
+        }
+        deserializer.deserialize_seq(Reader)
+    }
 }
 
 /// The string that a value is.
@@ -318,6 +360,14 @@ mod tests {
         patches.edit(&object, &[("y", Some("5".to_owned()))]);
         let expected = r#" {"n":123456789012345678901234567890, "list" : [ 1.10,2,3 ],"o":{"x":{} },"e":[4],"y":5} "#;
         assert_eq!(patches.apply().unwrap(), expected);
+    }
+
+    #[test]
+    fn blocks_are_not_counted_without_end() {
+        let array = |count: usize| format!("[{}]", vec!["{}"; count].join(", "));
+        assert_eq!(blocks(&array(MAX_BLOCKS)).unwrap().len(), MAX_BLOCKS);
+        assert!(blocks(&array(MAX_BLOCKS + 1)).is_none());
+        assert!(blocks("{}").is_none() && blocks("[1").is_none());
     }
 
     #[test]

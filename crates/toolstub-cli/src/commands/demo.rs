@@ -73,7 +73,7 @@ pub(crate) fn run(context: &Context) -> Result<Outcome, Failure> {
     let given = if context.store.is_some() { ", with the same --store," } else { "" };
     let _ = write!(
         told,
-        "Both commands work{given} until\n\n$ toolstub purge --session {session} --yes\n\n\
+        "Both commands work{given} until\n\n$ toolstub rm {reference}\n\n\
          takes the demonstration away. `toolstub put FILE` does the same to a file of yours, `toolstub init HOST`\n\
          to the results of your agent, and `toolstub proxy` to those of an MCP server.\n"
     );

@@ -14,7 +14,6 @@ use crate::failure::Failure;
 use crate::{interrupt, late};
 
 pub(crate) fn run(args: &Mcp, context: &Context) -> Result<Outcome, Failure> {
-    context.check_no_event("mcp")?;
     log_to_stderr();
     let config = config(&args.offered, context)?;
     let store = late::open(context, "nothing that is stored can be read")?;

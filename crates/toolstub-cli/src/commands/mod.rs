@@ -22,6 +22,8 @@ mod verify;
 
 use std::process::ExitCode;
 
+use anyhow::anyhow;
+
 use crate::args::{Args, Command};
 use crate::config::Config;
 use crate::context::Context;
@@ -53,6 +55,11 @@ impl From<Outcome> for ExitCode {
 
 pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
     let Args { json, store, session, event, fsync, command } = args;
+    if event.is_some() && !takes_event(&command) {
+        return Err(Failure::input(anyhow!(
+            "--event says nothing here; put, read, search, list, rm, purge, hook and init take it"
+        )));
+    }
     let context = || Ok(Context { json, config: Config::load()?, store, session, event, fsync });
     match command {
         Command::Stub(args) => stub::run(&args, &context()?),
@@ -75,5 +82,30 @@ pub(crate) fn run(args: Args) -> Result<Outcome, Failure> {
         Command::Demo => demo::run(&context()?),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
+    }
+}
+
+/// Whether a command is about what belongs to an event, or puts something into one.
+fn takes_event(command: &Command) -> bool {
+    match command {
+        Command::Put(_)
+        | Command::Read(_)
+        | Command::Search(_)
+        | Command::Rm(_)
+        | Command::Purge(_)
+        | Command::Hook(_)
+        | Command::Init(_)
+        | Command::Demo => true,
+        Command::List(args) => !args.sessions,
+        Command::Verify(args) => args.reference.is_some(),
+        Command::Stub(_)
+        | Command::Gc(_)
+        | Command::Stats
+        | Command::Mcp(_)
+        | Command::Proxy(_)
+        | Command::Serve(_)
+        | Command::Doctor
+        | Command::Completions(_)
+        | Command::Man(_) => false,
     }
 }

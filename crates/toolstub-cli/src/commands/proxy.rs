@@ -17,7 +17,6 @@ use crate::failure::Failure;
 use crate::{interrupt, late};
 
 pub(crate) fn run(args: Proxy, context: &Context) -> Result<Outcome, Failure> {
-    context.check_no_event("proxy")?;
     log_to_stderr();
     let mut config = config(&args.offered, context)?;
     if let Some(threshold) = args.threshold {

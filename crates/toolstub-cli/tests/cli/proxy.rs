@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Output;
+use std::process::Stdio;
 
 use super::{Home, exits};
 
@@ -75,7 +76,11 @@ fn what_is_no_command_is_told() {
     // Behind the command everything is the command's, its options too.
     let mut command = home.command(&["proxy", "sh", "-c", "exit 7", "--threshold", "--json"]);
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    exits(&command.output().unwrap(), 7);
+    // A client that has gone would be the one that ended it.
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let _client = child.stdin.take();
+    assert_eq!(child.wait().unwrap().code(), Some(7));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn demonstration_is_true() {
         exits(&output, 0);
         let printed = String::from_utf8(output.stdout).unwrap();
         assert!(shown.contains(&printed), "{command:?}: {printed}");
-        assert!(words[0] == "purge" || printed.contains("\"payment_failed\""), "{printed}");
+        assert!(words[0] == "rm" || printed.contains("\"payment_failed\""), "{printed}");
     }
     exits(&home.run(&["read", &commands[1][1]]), 1);
     // The example is the same each time, and everywhere.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt as _;
 use tokio::time::{Instant, timeout_at};
-use toolstub_session::splice::{Object, Patches, items};
+use toolstub_session::splice::{self, Object, Patches, items};
 use toolstub_session::{Call, Context, Outcome, Shape, Standing, ToolResult, Turn, is_retrieval};
 
 use super::structured::{long_texts, says_again, says_in_parts};
@@ -57,6 +57,11 @@ impl Proxy {
         let fields = Object::parse(result)?;
         // One that is not final asks for input or names a task.
         if fields.given("resultType").is_some() && !fields.is("resultType", "complete") {
+            return None;
+        }
+        let blocks = fields.get("content").filter(|blocks| blocks.starts_with('['));
+        if blocks.is_some_and(|blocks| splice::blocks(blocks).is_none()) {
+            tracing::warn!(tool, "a result of over {} blocks stays as it is", splice::MAX_BLOCKS);
             return None;
         }
         // There is no id of a call that would outlive a connection. With the tool's name in its place, the

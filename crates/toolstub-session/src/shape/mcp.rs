@@ -1,7 +1,8 @@
 //! MCP: the text blocks and the embedded text resources of one `CallToolResult`.
 //!
 //! Images, sound, links and blocks of unknown types stay; so do `structuredContent`, errors' marks and
-//! results that are not final: they ask for input or name a task.
+//! results that are not final, as they ask for input or name a task, and those of more than
+//! [`MAX_BLOCKS`](crate::splice::MAX_BLOCKS) blocks.
 
 use super::{Group, Turns};
 use crate::json::Node;
@@ -14,7 +15,7 @@ pub(super) fn groups<'a>(result: &Node<'a>, fallback: &Call) -> Vec<Group<'a>> {
         return Vec::new();
     }
     let answered = turns.answered(None, None);
-    for block in fields.get("content").map(Node::items).unwrap_or_default() {
+    for block in fields.get("content").map(Node::blocks).unwrap_or_default() {
         let of_block = block.object();
         match of_block.text("type").as_deref() {
             Some("text") => turns.text(&answered, &block, "text", None),

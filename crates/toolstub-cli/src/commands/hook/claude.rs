@@ -28,7 +28,7 @@ pub(super) fn take<'a>(fields: &Object<'a>, tool: &str) -> Result<Option<Taken<'
         "Grep" => response.get("content"),
         "WebFetch" => response.get("result"),
         "Agent" | "Task" => {
-            let blocks = response.get("content").and_then(toolstub_session::splice::items);
+            let blocks = response.get("content").and_then(toolstub_session::splice::blocks);
             taken.blocks(body, &blocks.unwrap_or_default());
             None
         }

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use toolstub_session::Replacement;
-use toolstub_session::splice::{Object, items};
+use toolstub_session::splice::{Object, blocks};
 
 use super::taken::Taken;
 
@@ -14,7 +14,7 @@ const END: &str = "\n</untrusted_context>";
 pub(super) fn take<'a>(fields: &Object<'a>) -> Option<Taken<'a>> {
     let body = fields.object("tool_response")?.given("llmContent")?;
     let mut taken = Taken::new(body);
-    for part in items(body).unwrap_or_else(|| vec![body]) {
+    for part in blocks(body).unwrap_or_else(|| vec![body]) {
         let is_text = taken.value(body, part, None)
             || Object::parse(part)
                 .and_then(|part| part.get("text"))

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use toolstub_session::Replacement;
-use toolstub_session::splice::{Object, items};
+use toolstub_session::splice::{Object, blocks, items};
 
 use super::taken::{Taken, whole};
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 pub(super) fn take<'a>(fields: &Object<'a>) -> Result<Option<Taken<'a>>, Failure> {
     if let Some(body) = fields.given("content") {
         let mut taken = Taken::new(body);
-        taken.blocks(body, &items(body).unwrap_or_default());
+        taken.blocks(body, &blocks(body).unwrap_or_default());
         return Ok(Some(taken));
     }
     let Some(body) = fields.given("output") else { return Ok(None) };

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 use toolstub_core::utf8::count_chars;
-use toolstub_session::splice::{Object, Patches, items, span, text};
+use toolstub_session::splice::{self, Object, Patches, span, text};
 use toolstub_session::{Replacement, Standing, ToolResult};
 
 use super::LARGEST;
@@ -99,10 +99,10 @@ impl<'a> Taken<'a> {
         if self.value(body, raw, None) {
             return;
         }
-        if let Some(blocks) = items(raw) {
+        if let Some(blocks) = splice::blocks(raw) {
             return self.blocks(body, &blocks);
         }
-        let content = Object::parse(raw).and_then(|result| items(result.get("content")?));
+        let content = Object::parse(raw).and_then(|result| splice::blocks(result.get("content")?));
         match content {
             Some(blocks) => self.blocks(body, &blocks),
             None => self.has_more = true,

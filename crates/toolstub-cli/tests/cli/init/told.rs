@@ -61,7 +61,7 @@ fn what_was_said_is_written_or_refused() {
     let home = Home::new();
     for command in [&["mcp"][..], &["proxy", "--", "cat"]] {
         let output = home.run(&[&["--json", "--event", "e"], command].concat());
-        fails(&output, 2, "INVALID_ARGUMENT", "--event means nothing");
+        fails(&output, 2, "INVALID_ARGUMENT", "--event says nothing here");
     }
     fails(&home.run(&["--json", "init", "claude", "--session", ""]), 2, "INVALID_ARGUMENT", "");
 }
