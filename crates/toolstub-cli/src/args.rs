@@ -338,7 +338,7 @@ pub(crate) struct Search {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct List {
     /// List the sessions of the store instead.
-    #[arg(long, conflicts_with_all = ["cursor", "tool_name", "kind"])]
+    #[arg(long, conflicts_with_all = ["limit", "cursor", "tool_name", "kind"])]
     pub(crate) sessions: bool,
     /// The most results to print, up to 1000.
     #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true, value_parser = integer)]

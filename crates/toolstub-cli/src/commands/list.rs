@@ -18,6 +18,7 @@ pub(crate) fn run(args: List, context: &Context) -> Result<Outcome, Failure> {
         return sessions(context);
     }
     let session = context.session()?;
+    let is_whole = args.cursor.is_none() && args.tool_name.is_none() && args.kind.is_none();
     let request = ListRequest {
         tool_name: args.tool_name,
         kind: args.kind,
@@ -52,7 +53,7 @@ pub(crate) fn run(args: List, context: &Context) -> Result<Outcome, Failure> {
     if unreadable > 0 {
         output::remark(&format!("{unreadable} records cannot be read and are left out"));
     }
-    if is_empty && context.session.is_none() {
+    if is_empty && is_whole {
         let (others, _) = block_on(async { Ok(store.sessions(1).await?) })?;
         if !others.is_empty() {
             output::remark(&format!(

@@ -47,7 +47,9 @@ pub(crate) fn run(args: &Read, context: &Context) -> Result<Outcome, Failure> {
     if let Some(columns) = piece.selection.as_ref().and_then(|part| part.columns.as_ref()) {
         output::remark(&format!("columns: {}", columns.join(", ")));
     }
-    if piece.has_more {
+    if piece.bytes.is_empty() && args.limit == 0 {
+        output::remark("nothing was asked for; give --limit 1 or more, or -1 for the rest");
+    } else if piece.has_more {
         output::remark(&how_to_go_on(&piece));
     }
     Ok(Outcome::Done)

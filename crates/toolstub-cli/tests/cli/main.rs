@@ -296,6 +296,8 @@ fn sessions_are_listed() {
     let told = String::from_utf8(empty.stderr).unwrap();
     assert!(told.contains("`default`; `toolstub list --sessions`"), "{told}");
     assert!(home.run(&["list", "--session", "a"]).stderr.is_empty());
+    assert!(!home.run(&["list", "--session", "c"]).stderr.is_empty());
+    assert!(home.run(&["list", "--kind", "xml"]).stderr.is_empty());
 }
 
 #[test]
