@@ -4,6 +4,7 @@
 //! 2026-07-28 on.
 
 mod connection;
+mod frames;
 mod lines;
 
 #[cfg(unix)]

@@ -18,12 +18,12 @@ use rmcp::model::{
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::lines::{Heard, Lines, refused};
+use super::frames::{Heard, refused};
+use super::lines::Lines;
 use super::unknown_method;
 
 /// How many requests may be without an answer before no further one is read.
@@ -132,14 +132,14 @@ impl<R: AsyncRead + Send + Unpin> Connection<R> {
         match line {
             Heard::Nothing => {}
             Heard::One(message) => self.heard.push_back(*message),
-            Heard::Wrong(answer) => self.owe(answer.to_string().into_bytes()),
+            Heard::Wrong(answer) => self.owe(answer.into_bytes()),
             Heard::Batch(..) if !self.is_begun => {
-                let answer = refused(&Value::Null, "a batch cannot come before `initialize`");
-                self.owe(answer.to_string().into_bytes());
+                let answer = refused(None, "a batch cannot come before `initialize`");
+                self.owe(answer.into_bytes());
             }
             Heard::Batch(messages, answers) => {
-                let answers = answers.into_iter().map(|answer| answer.to_string().into_bytes());
-                let batch = Batch { missing: 0, answers: answers.collect() };
+                let answers = answers.into_iter().map(String::into_bytes).collect();
+                let batch = Batch { missing: 0, answers };
                 if let Some(whole) = self.begin(messages, batch) {
                     self.owe(whole);
                 }
@@ -160,9 +160,9 @@ impl<R: AsyncRead + Send + Unpin> Connection<R> {
             if let JsonRpcMessage::Request(request) = &message {
                 let id = &request.id;
                 if state.requests.contains(id) || state.batches.contains_key(id) {
-                    let id = serde_json::to_value(id).unwrap_or_default();
-                    let answer = refused(&id, "there is another request of this id");
-                    all.answers.push(answer.to_string().into_bytes());
+                    let id = serde_json::to_string(id).ok();
+                    let answer = refused(id.as_deref(), "there is another request of this id");
+                    all.answers.push(answer.into_bytes());
                     continue;
                 }
                 state.batches.insert(id.clone(), Arc::clone(&batch));

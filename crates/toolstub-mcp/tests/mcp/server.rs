@@ -212,6 +212,89 @@ async fn line_that_is_no_message_is_answered() {
     }
 }
 
+/// What a server says to one line after the handshake, as it writes it.
+async fn say_line(line: &[u8]) -> Vec<String> {
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(far);
+    let serving = tokio::spawn(serve(tools().await, input, output));
+    let (reader, mut writer) = tokio::io::split(near);
+    for frame in handshake() {
+        writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+    writer.write_all(line).await.unwrap();
+    writer.shutdown().await.unwrap();
+    let mut lines = BufReader::new(reader).lines();
+    let mut heard = Vec::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        heard.push(line);
+    }
+    serving.await.unwrap().unwrap();
+    heard.remove(0);
+    heard
+}
+
+/// A call with an id and arguments as they are written.
+fn raw_call(id: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"openviking_tool_result_list","arguments":{arguments}}}}}"#
+    )
+}
+
+#[tokio::test]
+async fn call_that_cannot_be_read_is_answered_under_its_id() {
+    let digits = "9".repeat(400);
+    let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
+    let list = "{}";
+    for (id, arguments, code) in [
+        ("5", r#"{"limit":1e999}"#, -32602),
+        ("\"a\\u00e9\"", &format!(r#"{{"limit":-1e{digits}}}"#), -32602),
+        ("6", &format!(r#"{{"limit":1e{digits}}}"#), -32602),
+        ("-7", &deep, -32602),
+        (r#""\ud83d""#, list, -32600),
+        ("1.5", list, -32600),
+        ("1e400", list, -32600),
+        ("9223372036854775808", list, -32600),
+        (&digits, list, -32600),
+        (r#""\ud83d""#, &deep, -32602),
+    ] {
+        let call = raw_call(id, arguments);
+        for line in [call.clone(), format!("[{call}]")] {
+            let heard = say_line(line.as_bytes()).await;
+            assert_eq!(heard.len(), 1, "{line}: {heard:?}");
+            let begin = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"#);
+            assert!(heard[0].trim_start_matches('[').starts_with(&begin), "{line}: {heard:?}");
+        }
+    }
+    let null = say_line(raw_call("null", list).as_bytes()).await;
+    assert!(null[0].contains(r#""id":null,"error":{"code":-32600"#), "{null:?}");
+    let not_utf8 = say_line(b"{\"id\":3,\"method\":\"ping\",\"x\":\"\xff\"}").await;
+    assert!(not_utf8[0].contains(r#""id":3,"error":{"code":-32700"#), "{not_utf8:?}");
+    // Nobody waits for an answer to these.
+    for line in [
+        r#"{"jsonrpc":"2.0","method":"notifications/other","params":{"n":1e999}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"n":1e999}}"#,
+    ] {
+        assert_eq!(say_line(line.as_bytes()).await, Vec::<String>::new(), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn half_of_a_surrogate_pair_is_a_character_of_its_own() {
+    for (name, shown) in [
+        (r"a\ud83d", "a\u{fffd}"),
+        (r"\udd80a\uD83E\uDD80", "\u{fffd}a\u{1f980}"),
+        (r"\ud83e\ud83e\udd80", "\u{fffd}\u{1f980}"),
+        (r"\\ud83d\ud83d", "\\ud83d\u{fffd}"),
+    ] {
+        let heard =
+            say_line(raw_call("5", &format!(r#"{{"tool_name":"{name}"}}"#)).as_bytes()).await;
+        let answer: Value = serde_json::from_str(&heard[0]).unwrap();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert_eq!(answer["id"], 5);
+        assert!(text.contains(shown), "{name}: {text}");
+    }
+}
+
 #[tokio::test]
 async fn line_that_is_too_long_is_answered() {
     let long = "x".repeat((16 << 20) + 1);
