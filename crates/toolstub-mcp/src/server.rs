@@ -50,15 +50,25 @@ impl ToolServer {
         Self { tools: Arc::new(tools), definitions }
     }
 
-    async fn answer(&self, name: &str, arguments: &Value) -> Result<Answer, ErrorData> {
+    async fn answer(
+        &self,
+        name: &str,
+        arguments: &Value,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Answer, ErrorData> {
         let Some(tool) = self.tools.find(name) else {
             let names: Vec<_> = self.definitions.iter().map(|tool| tool.name.as_ref()).collect();
             let text = format!("there is no such tool; there are {}", names.join(", "));
             return Err(ErrorData::invalid_params(text, None));
         };
-        match timeout(PATIENCE, self.tools.call(tool, arguments)).await {
-            Ok(answer) => Ok(answer),
-            Err(_) => Ok(Answer::error("the store does not answer in time; try again later")),
+        tokio::select! {
+            answer = timeout(PATIENCE, self.tools.call(tool, arguments)) => Ok(answer.unwrap_or_else(|_| {
+                Answer::error("the store does not answer in time; try again later")
+            })),
+            // Nobody is told.
+            () = context.ct.cancelled() => {
+                Err(ErrorData::internal_error("the call was called off", None))
+            }
         }
     }
 }
@@ -85,10 +95,10 @@ impl ServerHandler for ToolServer {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
-        let answer = self.answer(&request.name, &arguments).await?;
+        let answer = self.answer(&request.name, &arguments, &context).await?;
         let mut result: CallToolResult = serde_json::from_value(answer.to_result())
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         // It is taken away again for a client of the earlier era.
@@ -112,7 +122,7 @@ impl ServerHandler for ToolServer {
             return Err(ErrorData::invalid_params(text, None));
         };
         let arguments = params.get("arguments").unwrap_or(&Value::Null);
-        let mut result = self.answer(name, arguments).await?.to_result();
+        let mut result = self.answer(name, arguments, &context).await?.to_result();
         let version = context.protocol_version();
         if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
             result["resultType"] = ResultType::COMPLETE.as_str().into();

@@ -5,7 +5,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use super::frames::{Heard, heard, refused};
 
 /// The longest line that is taken, in bytes.
-const LONGEST: usize = 16 << 20;
+pub(super) const LONGEST: usize = 16 << 20;
 /// The lines of an input. The last needs no end.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
@@ -13,11 +13,17 @@ pub(super) struct Lines<R> {
     line: Vec<u8>,
     /// Whether the line was too long already, so that nothing of it is kept.
     is_over: bool,
+    length: usize,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(super) fn new(input: R) -> Self {
-        Self { input: BufReader::new(input), line: Vec::new(), is_over: false }
+        Self { input: BufReader::new(input), line: Vec::new(), is_over: false, length: 0 }
+    }
+
+    /// How long the last line was.
+    pub(super) fn length(&self) -> usize {
+        self.length
     }
 
     /// The next line; `None` at the end of the input. Nothing is lost where this is given up.
@@ -52,6 +58,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     format!("a message of over {LONGEST} bytes is not read; send less at a time");
                 return Some(Heard::Wrong(refused(None, &text)));
             }
+            self.length = self.line.len();
             return Some(heard(&std::mem::take(&mut self.line)));
         }
     }

@@ -10,6 +10,7 @@ use toolstub_session::Config;
 use toolstub_store::fault::{Fault, FaultyBackend};
 use toolstub_store::{MemoryBackend, ResultStore};
 
+use super::odd::silent_store;
 use super::{put, session_id, store};
 
 const LATER: &str = "2026-07-28";
@@ -352,6 +353,49 @@ async fn call_that_is_called_off_keeps_no_batch_from_its_answers() {
     assert_eq!(heard[0]["id"], 2);
     writer.shutdown().await.unwrap();
     serving.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_keep_nothing_else_from_being_heard() {
+    const CALLS: u64 = 300;
+    let tools = Tools::new(silent_store(), session_id("s"), &Config::default());
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(far);
+    let serving = tokio::spawn(serve(tools, input, output));
+    let (reader, mut writer) = tokio::io::split(near);
+    let mut said = handshake().to_vec();
+    said.extend((1..=CALLS).map(|id| list(id, None)));
+    said.extend([
+        json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}),
+        json!({"jsonrpc": "2.0", "id": "l", "method": "tools/list"}),
+    ]);
+    // Of those that are under way, of those that are held, and one of which nobody knows.
+    let called_off = (1..=64).chain(100..=200).chain([1_000_000]);
+    said.extend(called_off.clone().map(|id| {
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+    }));
+    said.push(json!({"jsonrpc": "2.0", "id": "q", "method": "ping"}));
+    for frame in said {
+        writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+    let begun = tokio::time::Instant::now();
+    let mut lines = BufReader::new(reader).lines();
+    let mut ids = Vec::new();
+    while ids.len() < 4 {
+        let line = lines.next_line().await.unwrap().unwrap();
+        ids.push(serde_json::from_str::<Value>(&line).unwrap()["id"].clone());
+    }
+    assert_eq!(ids, [json!(0), json!("p"), json!("l"), json!("q")]);
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    writer.shutdown().await.unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        assert!(answer["result"]["isError"].is_boolean(), "{answer}");
+        assert!(seen.insert(answer["id"].as_u64().unwrap()));
+    }
+    serving.await.unwrap().unwrap();
+    assert!(seen.into_iter().eq((65..100).chain(201..=CALLS)));
 }
 
 #[tokio::test(start_paused = true)]
