@@ -75,8 +75,6 @@ struct State {
     batches: HashMap<RequestId, Arc<Mutex<Batch>>>,
     /// The frames that are being written.
     writing: usize,
-    /// Those of them that answer no request that could be understood.
-    owed: usize,
 }
 
 /// Answers that belong together.
@@ -177,10 +175,9 @@ impl<R: AsyncRead + Send + Unpin> Connection<R> {
         for message in messages {
             if let JsonRpcMessage::Request(request) = &message {
                 let id = &request.id;
-                if state.requests.contains(id) || state.batches.contains_key(id) {
-                    let id = serde_json::to_string(id).ok();
-                    let answer = refused(id.as_deref(), "there is another request of this id");
-                    all.answers.push(answer.into_bytes());
+                let is_held = self.held.iter().any(|held| is_request(held, id));
+                if is_held || state.requests.contains(id) || state.batches.contains_key(id) {
+                    all.answers.push(refused_twice(id));
                     continue;
                 }
                 state.batches.insert(id.clone(), Arc::clone(&batch));
@@ -202,6 +199,12 @@ impl<R: AsyncRead + Send + Unpin> Connection<R> {
         while let Some(message) = self.heard.pop_front() {
             match &message {
                 JsonRpcMessage::Request(request) => {
+                    let id = &request.id;
+                    let is_held = self.held.iter().any(|held| is_request(held, id));
+                    if is_held || self.open.state().requests.contains(id) {
+                        self.owe(refused_twice(id));
+                        continue;
+                    }
                     self.is_begun |= begins(&request.request);
                     if !is_call(&request.request) || has_room(&self.open) {
                         return Some(self.handed_on(message));
@@ -238,9 +241,7 @@ impl<R: AsyncRead + Send + Unpin> Connection<R> {
 
     /// What is called off has no answer.
     fn call_off(&mut self, id: &RequestId) {
-        self.held.retain(
-            |message| !matches!(message, JsonRpcMessage::Request(request) if request.id == *id),
-        );
+        self.held.retain(|held| !is_request(held, id));
         if let Some(rest) = self.open.collected(Some(id), None) {
             self.owe(rest);
         }
@@ -251,27 +252,18 @@ impl<R: AsyncRead + Send + Unpin> Connection<R> {
     fn owe(&self, frame: Vec<u8>) {
         let Some(writer) = self.writer.clone() else { return };
         let open = Arc::clone(&self.open);
-        {
-            let mut state = open.state();
-            state.owed += 1;
-            state.writing += 1;
-        }
+        open.state().writing += 1;
         tokio::spawn(async move {
             // A client that is gone is noticed by whoever reads.
             let _ = writer.write(frame).await;
-            {
-                let mut state = open.state();
-                state.owed -= 1;
-                state.writing -= 1;
-            }
-            open.changed.notify_waiters();
+            open.written();
         });
     }
 }
 
 impl State {
     fn open(&self) -> usize {
-        self.requests.len() + self.owed
+        self.requests.len() + self.writing
     }
 }
 
@@ -309,6 +301,11 @@ impl Open {
         }
     }
 
+    fn written(&self) {
+        self.state().writing -= 1;
+        self.changed.notify_waiters();
+    }
+
     fn answered(&self, id: Option<&RequestId>) {
         if let Some(id) = id {
             let mut state = self.state();
@@ -341,18 +338,20 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Connection<R> {
         let frame = serde_json::to_vec(&item).map_err(io::Error::from);
         async move {
             let frame = open.collected(id.as_ref(), Some(frame?));
-            let sent = match (frame, writer) {
+            match (frame, writer) {
                 (Some(frame), Some(writer)) => {
                     open.state().writing += 1;
+                    // The client may use the id again as soon as it has this.
+                    open.answered(id.as_ref());
                     let sent = writer.write(frame).await;
-                    open.state().writing -= 1;
+                    open.written();
                     sent
                 }
-                (Some(_), None) => Err(io::ErrorKind::NotConnected.into()),
-                (None, _) => Ok(()),
-            };
-            open.answered(id.as_ref());
-            sent
+                (frame, _) => {
+                    open.answered(id.as_ref());
+                    frame.map_or(Ok(()), |_| Err(io::ErrorKind::NotConnected.into()))
+                }
+            }
         }
     }
 
@@ -412,4 +411,14 @@ fn is_call(request: &ClientRequest) -> bool {
         ClientRequest::CustomRequest(request) => request.method == "tools/call",
         _ => false,
     }
+}
+
+fn is_request(message: &Message, id: &RequestId) -> bool {
+    matches!(message, JsonRpcMessage::Request(request) if request.id == *id)
+}
+
+/// The answer to a request whose id another has that is open.
+fn refused_twice(id: &RequestId) -> Vec<u8> {
+    let id = serde_json::to_string(id).ok();
+    refused(id.as_deref(), "there is another request of this id").into_bytes()
 }
