@@ -6,6 +6,7 @@
 mod connection;
 mod frames;
 mod lines;
+mod over_http;
 
 #[cfg(unix)]
 use std::os::fd::AsFd;
@@ -18,14 +19,13 @@ use rmcp::model::{
     ResultType, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 use self::connection::Connection;
+pub use self::over_http::{HttpService, http_service};
 use crate::{Answer, McpError, Tools};
 
 const INSTRUCTIONS: &str = "Tool results that are too long for the context are kept here whole. \
@@ -154,27 +154,6 @@ where
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(McpError::Server(error.to_string())),
     }
-}
-
-/// What is served over HTTP: a `tower` service, to be mounted at a path such as `/mcp`.
-pub type HttpService = StreamableHttpService<ToolServer, NeverSessionManager>;
-
-/// The tools over streamable HTTP. Requests stand for themselves: no session is kept between them.
-///
-/// `allowed_hosts` are the values of the `Host` header that are answered, with or without a port; none
-/// given, those of this machine. Others are refused, or a page in a browser could reach the tools by
-/// a name of its own. `None` where whoever mounts the service looks at the header already.
-pub fn http_service(tools: Tools, allowed_hosts: Option<&[String]>) -> HttpService {
-    let mut config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true);
-    config = match allowed_hosts {
-        None => config.disable_allowed_hosts(),
-        Some([]) => config,
-        Some(hosts) => config.with_allowed_hosts(hosts),
-    };
-    let server = ToolServer::new(tools);
-    StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
 }
 
 /// The standard streams of this process, on the system's own terms where they are pipes.

@@ -162,3 +162,8 @@ fn error(id: Option<&str>, code: i64, message: &str) -> String {
     let error = json!({"code": code, "message": message});
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
 }
+
+/// Whether an answer is one to a request whose id could be read.
+pub(super) fn has_id(answer: &str) -> bool {
+    Object::parse(answer).is_some_and(|answer| answer.given("id").is_some())
+}

@@ -510,6 +510,47 @@ async fn post(host: &str, allowed: &[String], frame: &Value) -> (u16, Value) {
     (status, serde_json::from_slice(&body).unwrap_or_default())
 }
 
+/// What the service answers to a body of one type.
+async fn post_raw(host: &str, content_type: &str, body: impl Into<bytes::Bytes>) -> (u16, String) {
+    use http_body_util::{BodyExt as _, Full};
+    use tower_service::Service as _;
+
+    let request = http::Request::post("/mcp")
+        .header("host", host)
+        .header("content-type", content_type)
+        .header("accept", "application/json, text/event-stream")
+        .body(Full::new(body.into()))
+        .unwrap();
+    let response = http_service(tools().await, Some(&[])).call(request).await.unwrap();
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn body_that_cannot_be_read_is_answered() {
+    let json = "application/json; charset=utf-8";
+    for (body, status, begin) in [
+        (raw_call("5", r#"{"limit":1e999}"#), 200, r#""id":5,"error":{"code":-32602"#),
+        (raw_call(r#""\ud83d""#, "{}"), 200, r#""id":"\ud83d","error":{"code":-32600"#),
+        (raw_call("1.5", "{}"), 200, r#""id":1.5,"error":{"code":-32600"#),
+        ("garbage".to_owned(), 400, r#""id":null,"error":{"code":-32700"#),
+        (String::new(), 400, r#""id":null,"error":{"code":-32600"#),
+        (format!("[{}]", list(1, None)), 400, r#""id":null,"error":{"code":-32600"#),
+    ] {
+        let (answered, answer) = post_raw("localhost", json, body.clone()).await;
+        assert_eq!(answered, status, "{body}: {answer}");
+        assert!(answer.contains(begin), "{body}: {answer}");
+        assert_eq!(post_raw("evil.example", json, body.clone()).await.0, 403);
+        assert_eq!(post_raw("localhost", "text/plain", body).await.0, 415);
+    }
+    let half = raw_call("5", r#"{"tool_name":"a\ud83d"}"#);
+    let (status, answer) = post_raw("localhost", json, half).await;
+    assert_eq!(status, 200);
+    assert!(answer.contains("a\u{fffd}") && answer.contains(r#""id":5"#), "{answer}");
+    assert_eq!(post_raw("localhost", json, " ".repeat(4 << 20) + "{}").await.0, 413);
+}
+
 #[tokio::test]
 async fn requests_over_http_stand_for_themselves() {
     for frame in [list(1, None), list(1, Some(meta()))] {
