@@ -145,11 +145,7 @@ fn id<'a>(object: &Object<'a>) -> Option<&'a str> {
 
 fn no_json(text: &str, problem: &str) -> String {
     let id = Object::parse(text).as_ref().and_then(id);
-    error(
-        id,
-        PARSE_ERROR,
-        &format!("that is no JSON ({problem}); a line holds one JSON-RPC message"),
-    )
+    error(id, PARSE_ERROR, &format!("that is no JSON ({problem}); send a JSON-RPC message"))
 }
 
 /// The answer to what is no request, or is one that cannot be taken now.
@@ -166,4 +162,40 @@ fn error(id: Option<&str>, code: i64, message: &str) -> String {
 /// Whether an answer is one to a request whose id could be read.
 pub(super) fn has_id(answer: &str) -> bool {
     Object::parse(answer).is_some_and(|answer| answer.given("id").is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn anything_may_be_said(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "\\ud83d", "\\udd80", "\\\\", "\\\"", "\\u00e9", "\\u", "é", "a", "\"", "\\", "1e999", "{", "[", "]",
+                ]),
+                0..12,
+            ),
+        ) {
+            let said = pieces.concat();
+            for line in [
+                said.clone(),
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":"{said}"}}}}"#),
+                format!(r#"{{"jsonrpc":"2.0","id":"{said}","method":"ping"}}"#),
+                format!(r#"[{{"jsonrpc":"2.0","id":1,"method":"{said}"}}]"#),
+            ] {
+                match heard(line.as_bytes()) {
+                    Heard::Wrong(answer) => prop_assert!(Object::parse(&answer).is_some()),
+                    Heard::Batch(_, answers) => {
+                        prop_assert!(answers.iter().all(|answer| Object::parse(answer).is_some()));
+                    }
+                    Heard::One(message) => prop_assert!(serde_json::to_string(&message).is_ok()),
+                    Heard::Nothing => {}
+                }
+            }
+        }
+    }
 }
