@@ -75,6 +75,8 @@ struct State {
     batches: HashMap<RequestId, Arc<Mutex<Batch>>>,
     /// The frames that are being written.
     writing: usize,
+    /// Whether the client takes nothing any more.
+    is_gone: bool,
 }
 
 /// Answers that belong together.
@@ -254,9 +256,8 @@ impl<R: AsyncRead + Send + Unpin> Connection<R> {
         let open = Arc::clone(&self.open);
         open.state().writing += 1;
         tokio::spawn(async move {
-            // A client that is gone is noticed by whoever reads.
-            let _ = writer.write(frame).await;
-            open.written();
+            // What fails is told where an answer is sent.
+            let _ = open.written(writer.write(frame).await);
         });
     }
 }
@@ -301,9 +302,18 @@ impl Open {
         }
     }
 
-    fn written(&self) {
-        self.state().writing -= 1;
+    /// Takes note of what came of a frame. That a client is gone is no failure: it ends the connection.
+    fn written(&self, outcome: io::Result<()>) -> io::Result<()> {
+        let is_gone = outcome.as_ref().is_err_and(|error| {
+            matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+        });
+        {
+            let mut state = self.state();
+            state.writing -= 1;
+            state.is_gone |= is_gone;
+        }
         self.changed.notify_waiters();
+        if is_gone { Ok(()) } else { outcome }
     }
 
     fn answered(&self, id: Option<&RequestId>) {
@@ -343,9 +353,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Connection<R> {
                     open.state().writing += 1;
                     // The client may use the id again as soon as it has this.
                     open.answered(id.as_ref());
-                    let sent = writer.write(frame).await;
-                    open.written();
-                    sent
+                    open.written(writer.write(frame).await)
                 }
                 (frame, _) => {
                     open.answered(id.as_ref());
@@ -358,20 +366,26 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Connection<R> {
     async fn receive(&mut self) -> Option<Message> {
         loop {
             // A client that does not read its answers is not read from either.
-            self.open.until(|state| state.open() < MOST, None).await;
+            self.open.until(|state| state.is_gone || state.open() < MOST, None).await;
+            if self.open.state().is_gone {
+                return None;
+            }
             if let Some(message) = self.next_in_turn() {
                 return Some(message);
             }
-            let has_room = |state: &State| state.calls.len() < MOST_CALLS;
-            if self.held.is_empty() {
+            let is_held = !self.held.is_empty();
+            let has_news =
+                |state: &State| state.is_gone || (is_held && state.calls.len() < MOST_CALLS);
+            if !is_held {
                 self.ahead = 0;
             }
-            if self.is_over && self.held.is_empty() {
-                self.open.until(|state| state.open() == 0, Some(PATIENCE)).await;
+            if self.is_over && !is_held {
+                let is_done = |state: &State| state.is_gone || state.open() == 0;
+                self.open.until(is_done, Some(PATIENCE)).await;
                 return None;
             }
             if self.is_over || self.held.len() >= MOST_HELD || self.ahead >= MOST_AHEAD {
-                self.open.until(has_room, None).await;
+                self.open.until(has_news, None).await;
                 continue;
             }
             tokio::select! {
@@ -382,7 +396,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Connection<R> {
                         None => self.is_over = true,
                     }
                 }
-                () = self.open.until(has_room, None), if !self.held.is_empty() => {}
+                () = self.open.until(has_news, None) => {}
             }
         }
     }

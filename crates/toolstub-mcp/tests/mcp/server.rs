@@ -404,6 +404,30 @@ async fn calls_that_wait_keep_nothing_else_from_being_heard() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn client_that_takes_nothing_any_more_is_waited_for_no_longer() {
+    for calls in [0, 1, 300] {
+        let tools = Tools::new(silent_store(), session_id("s"), &Config::default());
+        let (mut writer, input) = tokio::io::duplex(1 << 20);
+        let (output, far) = tokio::io::duplex(1 << 20);
+        let begun = tokio::time::Instant::now();
+        let serving = tokio::spawn(serve(tools, input, output));
+        let mut lines = BufReader::new(far).lines();
+        let mut said = handshake().to_vec();
+        said.extend((1..=calls).map(|id| list(id, None)));
+        for frame in said {
+            writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+        }
+        lines.next_line().await.unwrap().unwrap();
+        drop(lines);
+        let ping = json!({"jsonrpc": "2.0", "id": "p", "method": "ping"});
+        writer.write_all(format!("{ping}\n").as_bytes()).await.unwrap();
+        serving.await.unwrap().unwrap();
+        // The library gives what is under way a few seconds.
+        assert!(begun.elapsed() < Duration::from_secs(10), "{calls}: {:?}", begun.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn store_that_does_not_answer_is_told() {
     let backend = FaultyBackend::new(Arc::new(MemoryBackend::new()));
     backend.fail(Fault::Delay(Duration::from_secs(1000)), 1);
