@@ -4,7 +4,9 @@
 //! 2026-07-28 on.
 
 mod connection;
+mod frames;
 mod lines;
+mod over_http;
 
 #[cfg(unix)]
 use std::os::fd::AsFd;
@@ -17,14 +19,13 @@ use rmcp::model::{
     ResultType, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 use self::connection::Connection;
+pub use self::over_http::{HttpService, http_service};
 use crate::{Answer, McpError, Tools};
 
 const INSTRUCTIONS: &str = "Tool results that are too long for the context are kept here whole. \
@@ -49,15 +50,25 @@ impl ToolServer {
         Self { tools: Arc::new(tools), definitions }
     }
 
-    async fn answer(&self, name: &str, arguments: &Value) -> Result<Answer, ErrorData> {
+    async fn answer(
+        &self,
+        name: &str,
+        arguments: &Value,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Answer, ErrorData> {
         let Some(tool) = self.tools.find(name) else {
             let names: Vec<_> = self.definitions.iter().map(|tool| tool.name.as_ref()).collect();
             let text = format!("there is no such tool; there are {}", names.join(", "));
             return Err(ErrorData::invalid_params(text, None));
         };
-        match timeout(PATIENCE, self.tools.call(tool, arguments)).await {
-            Ok(answer) => Ok(answer),
-            Err(_) => Ok(Answer::error("the store does not answer in time; try again later")),
+        tokio::select! {
+            answer = timeout(PATIENCE, self.tools.call(tool, arguments)) => Ok(answer.unwrap_or_else(|_| {
+                Answer::error("the store does not answer in time; try again later")
+            })),
+            // Nobody is told.
+            () = context.ct.cancelled() => {
+                Err(ErrorData::internal_error("the call was called off", None))
+            }
         }
     }
 }
@@ -84,10 +95,10 @@ impl ServerHandler for ToolServer {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
-        let answer = self.answer(&request.name, &arguments).await?;
+        let answer = self.answer(&request.name, &arguments, &context).await?;
         let mut result: CallToolResult = serde_json::from_value(answer.to_result())
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         // It is taken away again for a client of the earlier era.
@@ -111,7 +122,7 @@ impl ServerHandler for ToolServer {
             return Err(ErrorData::invalid_params(text, None));
         };
         let arguments = params.get("arguments").unwrap_or(&Value::Null);
-        let mut result = self.answer(name, arguments).await?.to_result();
+        let mut result = self.answer(name, arguments, &context).await?.to_result();
         let version = context.protocol_version();
         if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
             result["resultType"] = ResultType::COMPLETE.as_str().into();
@@ -143,27 +154,6 @@ where
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(McpError::Server(error.to_string())),
     }
-}
-
-/// What is served over HTTP: a `tower` service, to be mounted at a path such as `/mcp`.
-pub type HttpService = StreamableHttpService<ToolServer, NeverSessionManager>;
-
-/// The tools over streamable HTTP. Requests stand for themselves: no session is kept between them.
-///
-/// `allowed_hosts` are the values of the `Host` header that are answered, with or without a port; none
-/// given, those of this machine. Others are refused, or a page in a browser could reach the tools by
-/// a name of its own. `None` where whoever mounts the service looks at the header already.
-pub fn http_service(tools: Tools, allowed_hosts: Option<&[String]>) -> HttpService {
-    let mut config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true);
-    config = match allowed_hosts {
-        None => config.disable_allowed_hosts(),
-        Some([]) => config,
-        Some(hosts) => config.with_allowed_hosts(hosts),
-    };
-    let server = ToolServer::new(tools);
-    StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
 }
 
 /// The standard streams of this process, on the system's own terms where they are pipes.

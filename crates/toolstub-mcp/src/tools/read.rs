@@ -12,6 +12,16 @@ use super::{Answer, PieceRange, Problem, Tools, count, cut};
 
 /// How much of the names of a table's columns is told, in characters.
 const MAX_COLUMNS: usize = 2000;
+/// How the lines begin that answers add to what a tool returned, or give in its place.
+const OURS: [&str; 7] = [
+    "[next_offset:",
+    "[next_cursor:",
+    "[end:",
+    "[columns:",
+    "[bytes that are not UTF-8",
+    "[the tool result is empty]",
+    "[nothing is at offset",
+];
 const LOSSY: &str = "\n[bytes that are not UTF-8 are shown as U+FFFD]";
 
 pub(super) async fn read(tools: &Tools, arguments: &Arguments) -> Result<Answer, Problem> {
@@ -93,7 +103,7 @@ fn tell(piece: &Piece, max_chars: u64) -> Answer {
     // one character at least: whoever goes on comes to the end.
     let line = count(&go_on(total, total)) + count(&notes);
     let room = max_chars.saturating_sub(line).max(1);
-    let is_odd = reads_as_cut(&content);
+    let is_odd = reads_as_ours(&content);
     let content = if shown > room && (piece.has_more || is_odd || shown + count(&notes) > max_chars)
     {
         range.next_offset = piece.offset + room;
@@ -114,7 +124,7 @@ fn tell(piece: &Piece, max_chars: u64) -> Answer {
     let mut line = notes;
     if range.has_more {
         line.push_str(&go_on(range.next_offset, total));
-    } else if reads_as_cut(&text) {
+    } else if is_odd {
         let _ = write!(line, "\n[end: {total} of {total}]");
     }
     text.push_str(&line);
@@ -122,10 +132,10 @@ fn tell(piece: &Piece, max_chars: u64) -> Answer {
     Answer { text, is_error: false, range: Some(range) }
 }
 
-/// Whether what a tool returned ends as an answer does that is not the end.
-pub(super) fn reads_as_cut(text: &str) -> bool {
-    let last = text.trim_end().rsplit('\n').next().unwrap_or_default();
-    last.trim_start().starts_with("[next_offset:")
+/// Whether what a tool returned ends in a line that could be one of an answer's own.
+pub(super) fn reads_as_ours(text: &str) -> bool {
+    let last = text.trim_end().rsplit('\n').next().unwrap_or_default().trim_start();
+    OURS.iter().any(|begin| last.starts_with(begin))
 }
 
 /// The last line of an answer that is not the end.

@@ -6,7 +6,7 @@ use toolstub_core::text::sample_escape;
 use toolstub_store::{SearchMode, SearchRequest};
 
 use super::arguments::{self, Arguments};
-use super::read::{go_on, reads_as_cut};
+use super::read::{go_on, reads_as_ours};
 use super::{Answer, Problem, Tool, Tools, count, cut, with_last_line};
 
 /// The most matches of one answer.
@@ -110,7 +110,7 @@ pub(super) async fn search(tools: &Tools, arguments: &Arguments) -> Result<Answe
     if has_more {
         let metadata = store.metadata(&reference).await.map_err(|error| tools.problem(&error))?;
         line = go_on(next_offset, metadata.original_chars);
-    } else if reads_as_cut(&text) {
+    } else if reads_as_ours(&text) {
         line.push_str("\n[end: there are no more matches]");
     }
     Ok(Answer::new(with_last_line(text, &line, tools.max_chars)))

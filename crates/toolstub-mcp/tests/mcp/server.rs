@@ -10,6 +10,7 @@ use toolstub_session::Config;
 use toolstub_store::fault::{Fault, FaultyBackend};
 use toolstub_store::{MemoryBackend, ResultStore};
 
+use super::odd::silent_store;
 use super::{put, session_id, store};
 
 const LATER: &str = "2026-07-28";
@@ -212,6 +213,89 @@ async fn line_that_is_no_message_is_answered() {
     }
 }
 
+/// What a server says to one line after the handshake, as it writes it.
+async fn say_line(line: &[u8]) -> Vec<String> {
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(far);
+    let serving = tokio::spawn(serve(tools().await, input, output));
+    let (reader, mut writer) = tokio::io::split(near);
+    for frame in handshake() {
+        writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+    writer.write_all(line).await.unwrap();
+    writer.shutdown().await.unwrap();
+    let mut lines = BufReader::new(reader).lines();
+    let mut heard = Vec::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        heard.push(line);
+    }
+    serving.await.unwrap().unwrap();
+    heard.remove(0);
+    heard
+}
+
+/// A call with an id and arguments as they are written.
+fn raw_call(id: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"openviking_tool_result_list","arguments":{arguments}}}}}"#
+    )
+}
+
+#[tokio::test]
+async fn call_that_cannot_be_read_is_answered_under_its_id() {
+    let digits = "9".repeat(400);
+    let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
+    let list = "{}";
+    for (id, arguments, code) in [
+        ("5", r#"{"limit":1e999}"#, -32602),
+        ("\"a\\u00e9\"", &format!(r#"{{"limit":-1e{digits}}}"#), -32602),
+        ("6", &format!(r#"{{"limit":1e{digits}}}"#), -32602),
+        ("-7", &deep, -32602),
+        (r#""\ud83d""#, list, -32600),
+        ("1.5", list, -32600),
+        ("1e400", list, -32600),
+        ("9223372036854775808", list, -32600),
+        (&digits, list, -32600),
+        (r#""\ud83d""#, &deep, -32602),
+    ] {
+        let call = raw_call(id, arguments);
+        for line in [call.clone(), format!("[{call}]")] {
+            let heard = say_line(line.as_bytes()).await;
+            assert_eq!(heard.len(), 1, "{line}: {heard:?}");
+            let begin = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"#);
+            assert!(heard[0].trim_start_matches('[').starts_with(&begin), "{line}: {heard:?}");
+        }
+    }
+    let null = say_line(raw_call("null", list).as_bytes()).await;
+    assert!(null[0].contains(r#""id":null,"error":{"code":-32600"#), "{null:?}");
+    let not_utf8 = say_line(b"{\"id\":3,\"method\":\"ping\",\"x\":\"\xff\"}").await;
+    assert!(not_utf8[0].contains(r#""id":3,"error":{"code":-32700"#), "{not_utf8:?}");
+    // Nobody waits for an answer to these.
+    for line in [
+        r#"{"jsonrpc":"2.0","method":"notifications/other","params":{"n":1e999}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"n":1e999}}"#,
+    ] {
+        assert_eq!(say_line(line.as_bytes()).await, Vec::<String>::new(), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn half_of_a_surrogate_pair_is_a_character_of_its_own() {
+    for (name, shown) in [
+        (r"a\ud83d", "a\u{fffd}"),
+        (r"\udd80a\uD83E\uDD80", "\u{fffd}a\u{1f980}"),
+        (r"\ud83e\ud83e\udd80", "\u{fffd}\u{1f980}"),
+        (r"\\ud83d\ud83d", "\\ud83d\u{fffd}"),
+    ] {
+        let heard =
+            say_line(raw_call("5", &format!(r#"{{"tool_name":"{name}"}}"#)).as_bytes()).await;
+        let answer: Value = serde_json::from_str(&heard[0]).unwrap();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert_eq!(answer["id"], 5);
+        assert!(text.contains(shown), "{name}: {text}");
+    }
+}
+
 #[tokio::test]
 async fn line_that_is_too_long_is_answered() {
     let long = "x".repeat((16 << 20) + 1);
@@ -269,6 +353,78 @@ async fn call_that_is_called_off_keeps_no_batch_from_its_answers() {
     assert_eq!(heard[0]["id"], 2);
     writer.shutdown().await.unwrap();
     serving.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_keep_nothing_else_from_being_heard() {
+    const CALLS: u64 = 300;
+    let tools = Tools::new(silent_store(), session_id("s"), &Config::default());
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(far);
+    let serving = tokio::spawn(serve(tools, input, output));
+    let (reader, mut writer) = tokio::io::split(near);
+    let mut said = handshake().to_vec();
+    said.extend((1..=CALLS).map(|id| list(id, None)));
+    said.extend([
+        json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}),
+        json!({"jsonrpc": "2.0", "id": "l", "method": "tools/list"}),
+    ]);
+    // Of those that are under way, of those that are held, and one of which nobody knows.
+    let called_off = (1..=64).chain(100..=200).chain([1_000_000]);
+    said.extend(called_off.clone().map(|id| {
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+    }));
+    // One of an id that is under way, and one of an id that is held.
+    said.extend([list(65, None), list(201, None)]);
+    said.push(json!({"jsonrpc": "2.0", "id": "q", "method": "ping"}));
+    for frame in said {
+        writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+    let begun = tokio::time::Instant::now();
+    let mut lines = BufReader::new(reader).lines();
+    let mut ids = Vec::new();
+    while ids.len() < 6 {
+        let line = lines.next_line().await.unwrap().unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        let is_refused = answer["error"]["code"] == -32600;
+        ids.push(format!("{}{}", answer["id"], if is_refused { " refused" } else { "" }));
+    }
+    ids.sort();
+    assert_eq!(ids, ["\"l\"", "\"p\"", "\"q\"", "0", "201 refused", "65 refused"]);
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    writer.shutdown().await.unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        assert!(answer["result"]["isError"].is_boolean(), "{answer}");
+        assert!(seen.insert(answer["id"].as_u64().unwrap()));
+    }
+    serving.await.unwrap().unwrap();
+    assert!(seen.into_iter().eq((65..100).chain(201..=CALLS)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_that_takes_nothing_any_more_is_waited_for_no_longer() {
+    for calls in [0, 1, 300] {
+        let tools = Tools::new(silent_store(), session_id("s"), &Config::default());
+        let (mut writer, input) = tokio::io::duplex(1 << 20);
+        let (output, far) = tokio::io::duplex(1 << 20);
+        let begun = tokio::time::Instant::now();
+        let serving = tokio::spawn(serve(tools, input, output));
+        let mut lines = BufReader::new(far).lines();
+        let mut said = handshake().to_vec();
+        said.extend((1..=calls).map(|id| list(id, None)));
+        for frame in said {
+            writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+        }
+        lines.next_line().await.unwrap().unwrap();
+        drop(lines);
+        let ping = json!({"jsonrpc": "2.0", "id": "p", "method": "ping"});
+        writer.write_all(format!("{ping}\n").as_bytes()).await.unwrap();
+        serving.await.unwrap().unwrap();
+        // The library gives what is under way a few seconds.
+        assert!(begun.elapsed() < Duration::from_secs(10), "{calls}: {:?}", begun.elapsed());
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -376,6 +532,47 @@ async fn post(host: &str, allowed: &[String], frame: &Value) -> (u16, Value) {
     let status = response.status().as_u16();
     let body = response.into_body().collect().await.unwrap().to_bytes();
     (status, serde_json::from_slice(&body).unwrap_or_default())
+}
+
+/// What the service answers to a body of one type.
+async fn post_raw(host: &str, content_type: &str, body: impl Into<bytes::Bytes>) -> (u16, String) {
+    use http_body_util::{BodyExt as _, Full};
+    use tower_service::Service as _;
+
+    let request = http::Request::post("/mcp")
+        .header("host", host)
+        .header("content-type", content_type)
+        .header("accept", "application/json, text/event-stream")
+        .body(Full::new(body.into()))
+        .unwrap();
+    let response = http_service(tools().await, Some(&[])).call(request).await.unwrap();
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn body_that_cannot_be_read_is_answered() {
+    let json = "application/json; charset=utf-8";
+    for (body, status, begin) in [
+        (raw_call("5", r#"{"limit":1e999}"#), 200, r#""id":5,"error":{"code":-32602"#),
+        (raw_call(r#""\ud83d""#, "{}"), 200, r#""id":"\ud83d","error":{"code":-32600"#),
+        (raw_call("1.5", "{}"), 200, r#""id":1.5,"error":{"code":-32600"#),
+        ("garbage".to_owned(), 400, r#""id":null,"error":{"code":-32700"#),
+        (String::new(), 400, r#""id":null,"error":{"code":-32600"#),
+        (format!("[{}]", list(1, None)), 400, r#""id":null,"error":{"code":-32600"#),
+    ] {
+        let (answered, answer) = post_raw("localhost", json, body.clone()).await;
+        assert_eq!(answered, status, "{body}: {answer}");
+        assert!(answer.contains(begin), "{body}: {answer}");
+        assert_eq!(post_raw("evil.example", json, body.clone()).await.0, 403);
+        assert_eq!(post_raw("localhost", "text/plain", body).await.0, 415);
+    }
+    let half = raw_call("5", r#"{"tool_name":"a\ud83d"}"#);
+    let (status, answer) = post_raw("localhost", json, half).await;
+    assert_eq!(status, 200);
+    assert!(answer.contains("a\u{fffd}") && answer.contains(r#""id":5"#), "{answer}");
+    assert_eq!(post_raw("localhost", json, " ".repeat(4 << 20) + "{}").await.0, 413);
 }
 
 #[tokio::test]

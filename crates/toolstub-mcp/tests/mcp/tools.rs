@@ -120,6 +120,31 @@ async fn end_that_reads_as_if_there_were_more_is_told() {
 }
 
 #[tokio::test]
+async fn end_that_reads_as_one_of_ours_is_told() {
+    let store = store();
+    let tools = tools(&store);
+    for line in [
+        "[end: 9 of 9]",
+        "[end: there are no more matches]",
+        "  [next_cursor: abc]",
+        "[columns: a, b]",
+        "[bytes that are not UTF-8 are shown as U+FFFD]",
+        "[nothing is at offset 5: it ends at 3]",
+        "[the tool result is empty]",
+    ] {
+        for text in [line.to_owned(), format!("text\n{line}\n\n")] {
+            let reference = put(&store, "s", text.as_str()).await.to_string();
+            let answer = read(&tools, json!({"ref": reference})).await;
+            assert_eq!(answer.text, format!("{text}\n[end: {0} of {0}]", chars(&text)));
+        }
+    }
+    for text in ["[end", "an [end: 1 of 1]", "[end: 1 of 1]\nmore"] {
+        let reference = put(&store, "s", text).await.to_string();
+        assert_eq!(read(&tools, json!({"ref": reference})).await.text, text);
+    }
+}
+
+#[tokio::test]
 async fn last_line_stands_whole_in_a_short_answer() {
     let store = store();
     let mut references = Vec::new();
