@@ -146,6 +146,11 @@ impl Proxy {
         format!(r#"{{{modern}"tools":[{}]}}"#, self.definitions(|_| true))
     }
 
+    /// Whether the server owes an answer.
+    pub(super) fn is_owed(&self) -> bool {
+        self.asked().is_waiting()
+    }
+
     /// Errors for all that the server has not answered, now that it never will.
     pub(super) fn give_up(&self, reason: &str) -> Vec<String> {
         self.asked().give_up().iter().map(|raw_id| error(raw_id, reason)).collect()

@@ -9,10 +9,10 @@ use reqwest::header::HeaderMap;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::asked::Number;
-use super::child::within;
+use super::child::{ANSWERING, within};
 use super::client::{Forward, error};
 use super::frames::{Frames, MAX_FRAME, Piece, Sink};
 use super::http::{CONNECTING, Remote};
@@ -29,10 +29,13 @@ const BEGUN: &str = "notifications/initialized";
 const ROOM: usize = 64 << 20;
 /// How much a frame counts at least of that.
 const LEAST: usize = 1 << 10;
-/// How long answers are waited for once the client has said all, and the store with them.
+/// How long the rest is waited for once the client has said all and the server has answered all: the
+/// store most of all.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long they are waited for once the store is waited for no longer.
+/// How long it is waited for once the store is waited for no longer.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long it is where the proxy is told to stop.
+const HASTE: Duration = Duration::from_millis(200);
 
 /// What a frame is, as far as HTTP has to know.
 #[derive(Debug, Default)]
@@ -263,24 +266,41 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         (!frame.messages.is_empty()).then_some(letter)
     }
 
-    /// Lets what is on its way arrive, if it is to be waited for, and ends the rest: whoever has no
-    /// answer is told. Says whether all had one.
-    pub(super) async fn end(mut self, wait: bool) -> bool {
+    /// Lets what is on its way arrive until `stop` ends, and ends the rest: whoever has no answer is
+    /// told. Says whether all had one.
+    pub(super) async fn end(mut self, stop: impl Future<Output = ()>) -> bool {
         if let Some(listening) = self.listening.take() {
             listening.abort();
         }
-        if wait {
+        let wait = {
+            let (proxy, client) = (&self.proxy, &self.client);
             let rest = async {
                 while self.tasks.join_next().await.is_some() {}
                 self.answers.finish().await;
             };
             let mut rest = pin!(rest);
-            // A client that reads slowly gets all the same.
-            if within(PATIENCE, || self.client.is_writing(), &mut rest).await.is_none() {
-                self.proxy.hurry();
-                within(GRACE, || self.client.is_writing(), rest).await;
+            let until = Instant::now() + ANSWERING;
+            let come = async {
+                // A client that reads slowly gets all the same.
+                let may_answer = || proxy.is_owed() && Instant::now() < until;
+                let is_held_up = || client.is_writing() || may_answer();
+                if within(PATIENCE, is_held_up, &mut rest).await.is_none() {
+                    proxy.hurry();
+                    within(GRACE, || client.is_writing(), &mut rest).await;
+                }
+            };
+            let wait = tokio::select! {
+                biased;
+                () = stop => false,
+                () = come => true,
+            };
+            if !wait {
+                // What has come already passes as it is.
+                proxy.hurry();
+                within(HASTE, || false, rest).await;
             }
-        }
+            wait
+        };
         self.tasks.shutdown().await;
         let errors = self.proxy.give_up(if wait {
             "the client closed its side before the MCP server answered"

@@ -5,6 +5,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::FusedFuture as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
@@ -114,12 +116,17 @@ impl Proxy {
         let remote = Arc::new(Remote::new(upstream)?);
         let (proxy, client) = (Arc::new(self), Sink::new(output));
         let mut exchanges = Exchanges::new(Arc::clone(&proxy), Arc::clone(&remote), client.clone());
-        let stop = pin!(stop);
+        let mut stop = pin!(stop.fuse());
         let exit = tokio::select! {
             () = exchanges.run(Frames::new(input)) => Exit::Client,
-            () = stop => Exit::Stopped,
+            () = &mut stop => Exit::Stopped,
         };
-        let all_answered = exchanges.end(exit == Exit::Client).await;
+        let stopped = async {
+            if !stop.is_terminated() {
+                stop.await;
+            }
+        };
+        let all_answered = exchanges.end(stopped).await;
         client.close().await;
         // A server that is slow to answer is not waited for once more.
         remote.say_goodbye(if all_answered { GOODBYE } else { HASTY_GOODBYE }).await;

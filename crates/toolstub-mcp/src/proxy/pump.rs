@@ -198,7 +198,7 @@ impl Ahead {
     }
 }
 
-/// What a client says.
+/// What one side says.
 struct Said<R> {
     frames: Frames<R>,
     hang_up: Arc<Notify>,
@@ -207,20 +207,24 @@ struct Said<R> {
 }
 
 impl<R: AsyncRead + Unpin> Said<R> {
-    /// The next piece; once it is to be the end, of what has been said already. A stream that fails
-    /// has ended.
-    async fn next(&mut self) -> Option<Piece> {
+    fn new(frames: Frames<R>, hang_up: Arc<Notify>) -> Self {
+        Self { frames, hang_up, left: None }
+    }
+
+    /// The next piece; once it is to be the end, of what has been said already.
+    async fn next(&mut self) -> io::Result<Option<Piece>> {
         let mut next = pin!(self.frames.next());
         if self.left.is_none() {
             tokio::select! {
-                piece = &mut next => return piece.ok().flatten(),
+                piece = &mut next => return piece,
                 () = self.hang_up.notified() => self.left = Some(AHEAD),
             }
         }
-        let left = self.left.filter(|left| *left > 0)?;
-        let piece = timeout(SILENCE, next).await.ok()?.ok().flatten()?;
-        self.left = Some(left.saturating_sub(piece.bytes().len()));
-        Some(piece)
+        let Some(left) = self.left.filter(|left| *left > 0) else { return Ok(None) };
+        let Ok(piece) = timeout(SILENCE, next).await else { return Ok(None) };
+        let taken = piece.as_ref().ok().and_then(|piece| Some(piece.as_ref()?.bytes().len()));
+        self.left = Some(left.saturating_sub(taken.unwrap_or(left)));
+        piece
     }
 }
 
@@ -238,8 +242,9 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let mut answers = Answers::new();
-    let mut said = Said { frames, hang_up, left: None };
-    while let Some(piece) = said.next().await {
+    let mut said = Said::new(frames, hang_up);
+    // A stream that fails has ended.
+    while let Ok(Some(piece)) = said.next().await {
         let Piece::Line(line) = &piece else {
             ahead.say(piece).await;
             continue;
@@ -277,12 +282,13 @@ pub(super) async fn to_upstream<U: AsyncWrite + Unpin>(mut queue: Queue, upstrea
 }
 
 /// Moves what a server says in lines to the client, until the server has said all or is not to be
-/// listened to any more. It is an error where the client does not listen.
+/// listened to any more: what it has said until then is passed on all the same. It is an error where
+/// the client does not listen.
 ///
 /// What is being stored holds nothing else up; how much that is at once is bounded.
 pub(super) async fn to_client<R, W>(
     proxy: Arc<Proxy>,
-    mut frames: Frames<R>,
+    frames: Frames<R>,
     client: Sink<W>,
     hang_up: Arc<Notify>,
 ) -> io::Result<()>
@@ -293,15 +299,13 @@ where
     let room = Arc::new(Semaphore::new(ROOM as usize));
     let mut storing = JoinSet::new();
     let mut parts = None;
+    let mut said = Said::new(frames, hang_up);
     loop {
-        let piece = tokio::select! {
-            piece = frames.next() => piece.unwrap_or_else(|error| {
-                // A stream that fails has ended; what is being stored is passed on.
-                tracing::warn!(%error, "cannot read what the MCP server says");
-                None
-            }),
-            () = hang_up.notified() => None,
-        };
+        let piece = said.next().await.unwrap_or_else(|error| {
+            // A stream that fails has ended; what is being stored is passed on.
+            tracing::warn!(%error, "cannot read what the MCP server says");
+            None
+        });
         let Some(piece) = piece else { break };
         while storing.try_join_next().is_some() {}
         let line = match piece {

@@ -309,3 +309,86 @@ async fn program_that_ends_while_its_result_is_stored_has_said_it() {
     let taken = begun.elapsed().as_secs();
     assert!((25..32).contains(&taken), "{taken}");
 }
+
+#[tokio::test]
+async fn program_that_is_about_to_answer_is_waited_for() {
+    let script = r#"read line; sleep 4; echo '{"id":7,"result":{}}'; cat"#;
+    let (mut said, heard, running) = run(script);
+    said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    drop(said);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    assert_eq!(all(heard).await, "{\"id\":7,\"result\":{}}\n");
+}
+
+/// What the client hears of a call without an answer when it has closed its side.
+async fn told_when_the_client_goes(script: &str) -> String {
+    let (mut said, heard, running) = run(script);
+    said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    drop(said);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    let text = all(heard).await;
+    assert!(text.contains(r#""id":7,"error":{"code":-32000,"#), "{text}");
+    assert_eq!(text.lines().count(), 1);
+    text
+}
+
+#[tokio::test]
+async fn program_that_ends_with_the_client_without_an_answer_leaves_an_error() {
+    let text = told_when_the_client_goes("cat >/dev/null; exit 6").await;
+    assert!(text.contains("code 6"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn program_that_never_answers_leaves_an_error_when_the_client_goes() {
+    let begun = tokio::time::Instant::now();
+    let text = told_when_the_client_goes("sleep 1000 & wait").await;
+    assert!(text.contains("before the MCP server answered"), "{text}");
+    let taken = begun.elapsed().as_secs();
+    assert!((60..80).contains(&taken), "{taken}");
+}
+
+#[tokio::test]
+async fn what_is_open_gets_an_error_when_the_proxy_is_told_to_stop() {
+    for is_gone in [false, true] {
+        let (mut said, input) = tokio::io::duplex(1 << 10);
+        let (output, heard) = tokio::io::duplex(1 << 10);
+        let (config, options) = (Config::default(), ProxyOptions::default());
+        let proxy = Proxy::new(store(), session_id("p"), config, options);
+        let arguments = vec!["-c".into(), "sleep 100 & wait".into()];
+        let command = UpstreamCommand { program: "sh".into(), arguments };
+        said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+        let said = (!is_gone).then_some(said);
+        let stop = tokio::time::sleep(Duration::from_millis(500));
+        let exit = proxy.run_command(&command, input, output, stop).await.unwrap();
+        assert_eq!(exit, if is_gone { Exit::Client } else { Exit::Stopped });
+        let text = all(heard).await;
+        assert!(text.contains(r#""id":7,"error":{"code":-32000,"#), "{text}");
+        assert!(text.contains("told to stop") && text.lines().count() == 1, "{text}");
+        drop(said);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_results_of_a_program_that_has_ended_arrive() {
+    const COUNT: usize = 300;
+    let (mut said, input) = tokio::io::duplex(1 << 20);
+    let (output, heard) = tokio::io::duplex(16 << 20);
+    let (config, options) = (Config::default(), ProxyOptions::default());
+    let proxy = Proxy::new(silent_store(), session_id("p"), config, options);
+    // More than may be on its way into the store at once.
+    let script = r#"i=0; while [ $i -lt 300 ]; do read line; i=$((i + 1)); done
+        while [ $i -gt 0 ]; do
+            printf '{"id":7,"result":{"content":[{"type":"text","text":"%030000d"}]}}\n' $i
+            i=$((i - 1))
+        done"#;
+    let arguments = vec!["-c".into(), script.into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    for _ in 0..COUNT {
+        said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    }
+    let exit = proxy.run_command(&command, input, output, pending()).await.unwrap();
+    assert_eq!(exit, Exit::Upstream(0));
+    let text = all(heard).await;
+    assert_eq!(text.lines().count(), COUNT);
+    assert!(text.lines().all(|line| line.len() > 30_000));
+}

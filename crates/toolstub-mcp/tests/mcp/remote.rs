@@ -44,6 +44,9 @@ type Script = Arc<dyn Fn(&Request) -> String + Send + Sync>;
 /// What a server says to what it never answers.
 const NEVER: &str = "";
 
+/// A header of what is answered after half a minute.
+const LATE: &str = "x-late: 30\r\n";
+
 /// A server that answers by a script and remembers what it was asked.
 struct Server {
     url: String,
@@ -97,6 +100,9 @@ async fn answer(stream: TcpStream, script: Script, seen: Arc<Mutex<Vec<Request>>
         seen.lock().unwrap().push(request);
         if response == NEVER {
             std::future::pending::<()>().await;
+        }
+        if response.contains(LATE) {
+            tokio::time::sleep(Duration::from_secs(30)).await;
         }
         stream.write_all(response.as_bytes()).await.unwrap();
         if response.contains("connection: close") {
@@ -485,6 +491,19 @@ async fn result_passes_where_the_client_goes_before_it_is_stored() {
     assert_eq!(text, format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}}\n", long_result()));
 }
 
+#[tokio::test(start_paused = true)]
+async fn answer_that_is_late_is_waited_for() {
+    let server = Server::new(|request| json_body(LATE, &result(request, "{}"))).await;
+    let mut client = Client::new(&server);
+    client.say(&call("x")).await;
+    let Client { said, mut heard, running } = client;
+    drop(said);
+    let mut line = String::new();
+    heard.read_line(&mut line).await.unwrap();
+    assert_eq!(line, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n");
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+}
+
 #[tokio::test]
 async fn many_long_answers_all_arrive() {
     let server = Server::new(|request| {
@@ -580,19 +599,19 @@ async fn server_is_not_asked_without_a_pause() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn server_that_is_silent_leaves_an_error_when_the_client_goes() {
     let server = Server::new(|_| NEVER.to_owned()).await;
     let mut client = Client::new(&server);
     client.say(&call("x")).await;
     client.say(&call("y").replace(r#""id":7"#, r#""id":"y""#)).await;
     drop(client.said);
-    let begun = std::time::Instant::now();
+    let begun = tokio::time::Instant::now();
     let mut text = String::new();
     client.heard.read_to_string(&mut text).await.unwrap();
     assert_eq!(client.running.await.unwrap().unwrap(), Exit::Client);
     let taken = begun.elapsed();
-    assert!((Duration::from_secs(2)..Duration::from_secs(6)).contains(&taken), "{taken:?}");
+    assert!((Duration::from_secs(60)..Duration::from_secs(66)).contains(&taken), "{taken:?}");
     let ids: Vec<_> = text
         .lines()
         .map(|line| {
