@@ -12,6 +12,7 @@ mod client;
 mod exchanges;
 mod frames;
 mod headers;
+mod hello;
 mod http;
 mod message;
 mod overlong;

@@ -24,7 +24,7 @@ use super::{Proxy, headers};
 /// How many requests may be on their way at once.
 const MAX_EXCHANGES: usize = 1000;
 /// With what a client says that it has begun.
-const BEGUN: &str = "notifications/initialized";
+pub(super) const BEGUN: &str = "notifications/initialized";
 /// How much of what the client says may wait for the server, in bytes.
 const ROOM: usize = 64 << 20;
 /// How much a frame counts at least of that.
@@ -48,7 +48,7 @@ pub(super) struct Letter {
     ids: Vec<Id>,
     pub(super) is_initialize: bool,
     /// What it tells, if it is a notification.
-    tells: Option<String>,
+    pub(super) tells: Option<String>,
     /// Given up once it is sent.
     pub(super) room: Option<OwnedSemaphorePermit>,
 }
@@ -254,14 +254,17 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             if message.method.is_some() {
                 letter.ids.extend(message.id());
             }
-            letter.is_initialize |= message.method.as_deref() == Some("initialize");
+            let is_initialize = message.method.as_deref() == Some("initialize");
+            letter.is_initialize |= is_initialize;
             let tells = message.method.clone().filter(|_| message.raw_id().is_none());
             if letter.tells.as_deref() != Some(BEGUN) {
                 letter.tells = tells;
             }
             let called = message.object("params").and_then(|params| params.text("name"));
             let marked = called.map(|tool| self.proxy.asked().marked(&tool)).unwrap_or_default();
-            letter.headers.extend(headers::of_message(message, negotiated.as_deref(), &marked));
+            // What is settled anew is not settled yet.
+            let negotiated = negotiated.as_deref().filter(|_| !is_initialize);
+            letter.headers.extend(headers::of_message(message, negotiated, &marked));
         }
         (!frame.messages.is_empty()).then_some(letter)
     }

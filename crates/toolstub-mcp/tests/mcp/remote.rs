@@ -240,6 +240,78 @@ async fn server_with_a_handshake_keeps_its_session() {
 }
 
 #[tokio::test]
+async fn session_that_has_ended_is_begun_again() {
+    let session = Arc::new(AtomicUsize::new(1));
+    let now = Arc::clone(&session);
+    let server = Server::new(move |request| {
+        let session = format!("S{}", now.load(Ordering::Relaxed));
+        if request.method != "POST" {
+            return respond("405 Method Not Allowed", "", "");
+        }
+        if request.header("mcp-session-id").is_some_and(|given| given != session) {
+            let unknown = r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"none"},"id":null}"#;
+            return respond("404 Not Found", "content-type: application/json\r\n", unknown);
+        }
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        match body["method"].as_str().unwrap() {
+            "initialize" => {
+                let version = if session == "S1" { "2025-11-25" } else { "2025-06-18" };
+                let capable =
+                    format!(r#"{{"protocolVersion":"{version}","capabilities":{{"tools":{{}}}}}}"#);
+                let answer = result(request, &capable);
+                let headers = format!("mcp-session-id: {session}\r\n");
+                if session == "S3" {
+                    return events(&format!("data: {answer}\n\n")).replacen(
+                        "\r\n",
+                        &format!("\r\n{headers}"),
+                        1,
+                    );
+                }
+                json_body(&headers, &answer)
+            }
+            "notifications/initialized" => accepted(),
+            _ => json_body("", &result(request, "{}")),
+        }
+    })
+    .await;
+    let mut client = Client::new(&server);
+    client.ask(INITIALIZE).await;
+    client.say(INITIALIZED).await;
+    let answer = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+    assert_eq!(client.ask(&call("x")).await, answer);
+    for restarted in [2, 3] {
+        session.store(restarted, Ordering::Relaxed);
+        assert_eq!(client.ask(&call("x")).await, answer);
+        let seen = server.seen();
+        let posts: Vec<_> = seen.iter().filter(|request| request.method == "POST").collect();
+        let last: Vec<_> = posts[posts.len() - 3..]
+            .iter()
+            .map(|request| {
+                (
+                    request.says(),
+                    request.header("mcp-session-id"),
+                    request.header("mcp-protocol-version"),
+                )
+            })
+            .collect();
+        let session = format!("S{restarted}");
+        let (session, version) = (Some(session.as_str()), Some("2025-06-18"));
+        assert_eq!(
+            last,
+            [
+                ("POST initialize".to_owned(), None, None),
+                ("POST notifications/initialized".to_owned(), session, version),
+                ("POST tools/call".to_owned(), session, version),
+            ]
+        );
+    }
+    // The client may begin again itself.
+    session.store(4, Ordering::Relaxed);
+    assert!(client.ask(INITIALIZE).await.contains("2025-06-18"));
+    assert_eq!(client.ask(&call("x")).await, answer);
+}
+
+#[tokio::test]
 async fn server_without_a_handshake_sees_headers() {
     let server = Server::new(|request| json_body("", &result(request, &long_result()))).await;
     let mut client = Client::new(&server);
