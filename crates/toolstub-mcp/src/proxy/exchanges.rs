@@ -23,6 +23,8 @@ use super::{Proxy, headers};
 
 /// How many requests may be on their way at once.
 const MAX_EXCHANGES: usize = 1000;
+/// How many requests on their way are too few to look for those that have ended.
+const FEW: usize = 100;
 /// With what a client says that it has begun.
 pub(super) const BEGUN: &str = "notifications/initialized";
 /// How much of what the client says may wait for the server, in bytes.
@@ -47,6 +49,8 @@ pub(super) struct Letter {
     /// Their ids.
     ids: Vec<Id>,
     pub(super) is_initialize: bool,
+    /// The request that it calls off.
+    calls_off: Option<Id>,
     /// What it tells, if it is a notification.
     pub(super) tells: Option<String>,
     /// Given up once it is sent.
@@ -79,6 +83,13 @@ impl Done {
     }
 }
 
+/// A request that is on its way.
+struct UnderWay {
+    exchange: AbortHandle,
+    /// It states its version itself: dropping it is how it is called off.
+    is_droppable: bool,
+}
+
 /// Requests on their way to a server over HTTP.
 pub(super) struct Exchanges<W> {
     proxy: Arc<Proxy>,
@@ -96,8 +107,9 @@ pub(super) struct Exchanges<W> {
     begun: Done,
     /// What the client told last has arrived.
     told: Done,
-    /// Requests that state their version themselves: dropping one is how it is called off.
-    droppable: BTreeMap<Id, AbortHandle>,
+    under_way: BTreeMap<Id, UnderWay>,
+    /// How many those may be before the ones that have ended are looked for.
+    many: usize,
     listening: Option<AbortHandle>,
 }
 
@@ -114,7 +126,8 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             replies: Arc::new(Semaphore::new(ROOM)),
             begun: Done::default(),
             told: Done::default(),
-            droppable: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            many: FEW,
             listening: None,
         }
     }
@@ -155,7 +168,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
 
     async fn take(&mut self, text: &str) {
         while self.tasks.try_join_next().is_some() {}
-        self.droppable.retain(|_, exchange| !exchange.is_finished());
+        if self.under_way.len() > self.many {
+            self.under_way.retain(|_, request| !request.exchange.is_finished());
+            self.many = FEW.max(2 * self.under_way.len());
+        }
         if self.call_off(text) {
             // Forgotten, so that no answer is expected.
             self.proxy.client_says(text).await;
@@ -193,11 +209,13 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                 let _turn = turns.acquire().await;
                 remote.exchange(&proxy, letter, &client).await;
             });
-            if is_droppable {
-                self.droppable.extend(ids.into_iter().map(|id| (id, exchange.clone())));
+            // What stands in a batch is not called off alone.
+            if let (1, Some(id)) = (ids.len(), ids.into_iter().next()) {
+                self.under_way.insert(id, UnderWay { exchange, is_droppable });
             }
             return;
         }
+        let called_off = letter.calls_off.take().and_then(|id| self.under_way.remove(&id));
         let (sent, arrives) = Done::new();
         let begins = letter.tells.as_deref() == Some(BEGUN);
         let before = if letter.waits_for_begun_alone() {
@@ -213,6 +231,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             before.wait().await;
             if timeout(CONNECTING, remote.exchange(&proxy, letter, &client)).await.is_err() {
                 tracing::warn!("the MCP server does not take a notification");
+            }
+            // The server knows: what it says to that all the same is not wanted.
+            if let Some(called_off) = called_off {
+                called_off.exchange.abort();
             }
             drop(sent);
         });
@@ -234,14 +256,14 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
 
     /// Calls a request off where that is done by dropping it.
     fn call_off(&mut self, text: &str) -> bool {
-        if self.droppable.is_empty() {
+        let Some(called_off) = Message::parse(text).as_ref().and_then(called_off) else {
             return false;
-        }
-        let called_off = Message::parse(text)
-            .filter(|message| message.method.as_deref() == Some("notifications/cancelled"))
-            .and_then(|message| id(message.object("params")?.given("requestId")?));
-        let exchange = called_off.and_then(|called_off| self.droppable.remove(&called_off));
-        exchange.map(|exchange| exchange.abort()).is_some()
+        };
+        let request = self.under_way.get(&called_off);
+        let Some(request) = request.filter(|request| request.is_droppable) else { return false };
+        request.exchange.abort();
+        self.under_way.remove(&called_off);
+        true
     }
 
     /// What is to be sent; nothing of what is no frame: a server over HTTP takes nothing else.
@@ -256,6 +278,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             }
             let is_initialize = message.method.as_deref() == Some("initialize");
             letter.is_initialize |= is_initialize;
+            letter.calls_off = letter.calls_off.or_else(|| called_off(message));
             let tells = message.method.clone().filter(|_| message.raw_id().is_none());
             if letter.tells.as_deref() != Some(BEGUN) {
                 letter.tells = tells;
@@ -320,6 +343,12 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         within(GRACE, || wait && self.client.is_writing(), tell).await;
         errors.is_empty()
     }
+}
+
+/// The request that a message calls off.
+fn called_off(message: &Message<'_>) -> Option<Id> {
+    let is_so = message.method.as_deref() == Some("notifications/cancelled");
+    is_so.then(|| id(message.object("params")?.given("requestId")?))?
 }
 
 #[cfg(test)]

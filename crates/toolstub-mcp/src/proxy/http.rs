@@ -13,7 +13,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::asked::Number;
 use super::exchanges::{BEGUN, Exchanges, Letter};
@@ -36,6 +36,10 @@ const MAX_BODY: usize = 256 << 20;
 const SMALL: usize = 1 << 20;
 /// How many answers may be longer than that at once: the others wait.
 const MAX_LARGE: usize = 4;
+/// How long an answer has such room at once, where others wait for it.
+const TERM: Duration = Duration::from_secs(4);
+/// How long nothing more may come of an answer of which that much is held.
+const STALLED: Duration = Duration::from_secs(60);
 /// How much of an answer that is no frame is told, in characters.
 const MAX_TOLD: usize = 300;
 /// How long a connection may take.
@@ -363,12 +367,9 @@ impl Remote {
     }
 
     /// The whole of an answer, within bounds, and the room that it takes.
-    async fn whole(
-        &self,
-        mut response: Response,
-    ) -> Result<(Vec<u8>, Option<SemaphorePermit<'_>>), String> {
+    async fn whole(&self, mut response: Response) -> Result<(Vec<u8>, Option<Room<'_>>), String> {
         let (mut body, mut room) = (Vec::new(), None);
-        while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
+        while let Some(chunk) = chunk(&mut response, body.len(), &mut room).await? {
             if body.len() + chunk.len() > MAX_BODY {
                 return Err("it is too long".to_owned());
             }
@@ -378,12 +379,16 @@ impl Remote {
         Ok((body, room))
     }
 
-    /// Waits for room for an answer that is so long so far; gives up the room of one that is small.
-    async fn make_room<'a>(&'a self, length: usize, room: &mut Option<SemaphorePermit<'a>>) {
-        if length <= SMALL {
+    /// Waits for room for an answer that is so long so far; gives up the room of one that is small, and,
+    /// for others that wait, of one that has had it for its time.
+    async fn make_room<'a>(&'a self, length: usize, room: &mut Option<Room<'a>>) {
+        let is_over = room.as_ref().is_some_and(|room| room.since.elapsed() > TERM);
+        if length <= SMALL || is_over {
             *room = None;
-        } else if room.is_none() {
-            *room = self.large.acquire().await.ok();
+        }
+        if length > SMALL && room.is_none() {
+            let permit = self.large.acquire().await.ok();
+            *room = permit.map(|permit| Room { _permit: permit, since: Instant::now() });
         }
     }
 
@@ -400,7 +405,7 @@ impl Remote {
         let mut room = None;
         events.begin();
         loop {
-            match response.chunk().await {
+            match chunk(&mut response, events.held(), &mut room).await {
                 Ok(Some(chunk)) => {
                     let Ok(frames) = events.take(&chunk) else {
                         return Some("the MCP server's answer is too long".to_owned());
@@ -414,8 +419,8 @@ impl Remote {
                     self.make_room(events.held(), &mut room).await;
                 }
                 Ok(None) => return None,
-                Err(error) => {
-                    return Some(format!("the MCP server's answer broke off: {}", told(&error)));
+                Err(reason) => {
+                    return Some(format!("the MCP server's answer broke off: {reason}"));
                 }
             }
         }
@@ -481,6 +486,32 @@ impl Remote {
             let _ = timeout(limit, self.request(Method::DELETE, Some(&session)).send()).await;
         }
     }
+}
+
+/// Room for an answer that is not small.
+struct Room<'a> {
+    _permit: SemaphorePermit<'a>,
+    since: Instant,
+}
+
+/// The next piece of an answer of which so much is held. One that stalls keeps its room from others for
+/// a while only, and is given up in the end.
+async fn chunk(
+    response: &mut Response,
+    held: usize,
+    room: &mut Option<Room<'_>>,
+) -> Result<Option<Bytes>, String> {
+    let mut next = pin!(response.chunk());
+    if held > SMALL {
+        let (until, stalled) = (Instant::now() + STALLED, "nothing more came for a minute");
+        if let Ok(chunk) = timeout(TERM, &mut next).await {
+            return chunk.map_err(|error| told(&error));
+        }
+        *room = None;
+        let chunk = timeout_at(until, next).await.map_err(|_| stalled.to_owned())?;
+        return chunk.map_err(|error| told(&error));
+    }
+    next.await.map_err(|error| told(&error))
 }
 
 /// Where a server may send on to: nowhere but to itself, as what is sent holds secrets. As it is sent:

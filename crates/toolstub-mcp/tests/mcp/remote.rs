@@ -602,6 +602,56 @@ async fn many_long_answers_all_arrive() {
     assert_eq!(ids.len(), 12);
 }
 
+/// A server whose answers to `stall` stop in the middle.
+async fn stalling() -> Server {
+    Server::new(|request| {
+        if request.body.contains("cancelled") {
+            return accepted();
+        }
+        let answer = json_body("", &result(request, &format!("\"{}\"", "x".repeat(2 << 20))));
+        if !request.body.contains(r#""stall""#) {
+            return answer;
+        }
+        let (headers, body) = answer.split_once("content-length: ").unwrap();
+        let (_, body) = body.split_once('\r').unwrap();
+        format!("{headers}content-length: 9000000\r{body}")
+    })
+    .await
+}
+
+#[tokio::test]
+async fn answers_that_stall_take_no_room_from_others() {
+    for is_called_off in [false, true] {
+        let server = stalling().await;
+        let mut client = Client::new(&server);
+        for id in 0..4 {
+            client.say(&call("stall").replace(r#""id":7"#, &format!(r#""id":{id}"#))).await;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if is_called_off {
+            for id in 0..4 {
+                let method = "notifications/cancelled";
+                client
+                    .say(&format!(r#"{{"method":"{method}","params":{{"requestId":{id}}}}}"#))
+                    .await;
+            }
+        }
+        let limit = if is_called_off { 3 } else { 10 };
+        let whole = call("whole");
+        let heard = client.ask(&whole);
+        let heard = tokio::time::timeout(Duration::from_secs(limit), heard).await.unwrap();
+        assert!(heard.starts_with(r#"{"jsonrpc":"2.0","id":7,"result":"xx"#));
+        client.running.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_that_stalls_for_long_is_given_up() {
+    let mut client = Client::new(&stalling().await);
+    let heard = client.ask(&call("stall")).await;
+    assert!(heard.contains("broke off: nothing more came for a minute"), "{heard}");
+}
+
 #[tokio::test]
 async fn server_that_is_not_there_is_told() {
     let server = Server { url: "http://127.0.0.1:9/mcp".to_owned(), seen: Arc::default() };
