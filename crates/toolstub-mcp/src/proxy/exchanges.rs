@@ -18,7 +18,7 @@ use super::frames::{Frames, MAX_FRAME, Piece, Sink};
 use super::http::{CONNECTING, Remote};
 use super::message::{Frame, Id, Message, id};
 use super::overlong::Overlong;
-use super::pump::Answers;
+use super::pump::{Answers, Onward};
 use super::{Proxy, headers};
 
 /// How many requests may be on their way at once.
@@ -88,6 +88,38 @@ struct UnderWay {
     exchange: AbortHandle,
     /// It states its version itself: dropping it is how it is called off.
     is_droppable: bool,
+}
+
+/// How a request goes to the server that has been found to be its own.
+struct By<W> {
+    proxy: Arc<Proxy>,
+    remote: Arc<Remote>,
+    client: Sink<W>,
+    turns: Arc<Semaphore>,
+    begun: Done,
+}
+
+impl<W> Clone for By<W> {
+    fn clone(&self) -> Self {
+        Self {
+            proxy: Arc::clone(&self.proxy),
+            remote: Arc::clone(&self.remote),
+            client: self.client.clone(),
+            turns: Arc::clone(&self.turns),
+            begun: self.begun.clone(),
+        }
+    }
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Onward for By<W> {
+    async fn pass_on(&self, message: String, number: Option<Number>) {
+        self.begun.clone().wait().await;
+        let _turn = self.turns.acquire().await;
+        let requests = number.into_iter().collect();
+        if let Some(letter) = letter(&self.proxy, &self.remote, &message, requests) {
+            self.remote.exchange(&self.proxy, letter, &self.client).await;
+        }
+    }
 }
 
 /// Requests on their way to a server over HTTP.
@@ -174,17 +206,24 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         }
         if self.call_off(text) {
             // Forgotten, so that no answer is expected.
-            self.proxy.client_says(text).await;
+            self.proxy.client_says(text);
             return;
         }
-        let from = self.proxy.client_says(text).await;
+        let from = self.proxy.client_says(text);
         let body = match &from.forward {
             Forward::Unchanged => text,
             Forward::Text(left) => left,
             Forward::Nothing => "",
         };
-        let letter = self.letter(body, from.asked.clone());
-        self.answers.give(&self.proxy, from, text.len(), &self.client).await;
+        let letter = letter(&self.proxy, &self.remote, body, from.asked.clone());
+        let onward = By {
+            proxy: Arc::clone(&self.proxy),
+            remote: Arc::clone(&self.remote),
+            client: self.client.clone(),
+            turns: Arc::clone(&self.turns),
+            begun: self.begun.clone(),
+        };
+        self.answers.give(&self.proxy, from, text.len(), &self.client, &onward).await;
         let Some(mut letter) = letter else { return };
         let room = if letter.waits_for_begun_alone() { &self.replies } else { &self.room };
         let units = u32::try_from(letter.body.len().clamp(LEAST, ROOM)).unwrap_or(0);
@@ -266,32 +305,6 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         true
     }
 
-    /// What is to be sent; nothing of what is no frame: a server over HTTP takes nothing else.
-    fn letter(&self, body: &str, requests: Vec<Number>) -> Option<Letter> {
-        let frame = Frame::parse(body)?;
-        let negotiated = self.remote.version();
-        let body = body.trim().as_bytes().to_vec();
-        let mut letter = Letter { body, requests, ..Letter::default() };
-        for message in &frame.messages {
-            if message.method.is_some() {
-                letter.ids.extend(message.id());
-            }
-            let is_initialize = message.method.as_deref() == Some("initialize");
-            letter.is_initialize |= is_initialize;
-            letter.calls_off = letter.calls_off.or_else(|| called_off(message));
-            let tells = message.method.clone().filter(|_| message.raw_id().is_none());
-            if letter.tells.as_deref() != Some(BEGUN) {
-                letter.tells = tells;
-            }
-            let called = message.object("params").and_then(|params| params.text("name"));
-            let marked = called.map(|tool| self.proxy.asked().marked(&tool)).unwrap_or_default();
-            // What is settled anew is not settled yet.
-            let negotiated = negotiated.as_deref().filter(|_| !is_initialize);
-            letter.headers.extend(headers::of_message(message, negotiated, &marked));
-        }
-        (!frame.messages.is_empty()).then_some(letter)
-    }
-
     /// Lets what is on its way arrive until `stop` ends, and ends the rest: whoever has no answer is
     /// told. Says whether all had one.
     pub(super) async fn end(mut self, stop: impl Future<Output = ()>) -> bool {
@@ -343,6 +356,32 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         within(GRACE, || wait && self.client.is_writing(), tell).await;
         errors.is_empty()
     }
+}
+
+/// What is to be sent; nothing of what is no frame: a server over HTTP takes nothing else.
+fn letter(proxy: &Proxy, remote: &Remote, body: &str, requests: Vec<Number>) -> Option<Letter> {
+    let frame = Frame::parse(body)?;
+    let negotiated = remote.version();
+    let body = body.trim().as_bytes().to_vec();
+    let mut letter = Letter { body, requests, ..Letter::default() };
+    for message in &frame.messages {
+        if message.method.is_some() {
+            letter.ids.extend(message.id());
+        }
+        let is_initialize = message.method.as_deref() == Some("initialize");
+        letter.is_initialize |= is_initialize;
+        letter.calls_off = letter.calls_off.or_else(|| called_off(message));
+        let tells = message.method.clone().filter(|_| message.raw_id().is_none());
+        if letter.tells.as_deref() != Some(BEGUN) {
+            letter.tells = tells;
+        }
+        let called = message.object("params").and_then(|params| params.text("name"));
+        let marked = called.map(|tool| proxy.asked().marked(&tool)).unwrap_or_default();
+        // What is settled anew is not settled yet.
+        let negotiated = negotiated.as_deref().filter(|_| !is_initialize);
+        letter.headers.extend(headers::of_message(message, negotiated, &marked));
+    }
+    (!frame.messages.is_empty()).then_some(letter)
 }
 
 /// The request that a message calls off.

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
@@ -12,8 +13,9 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Proxy;
+use super::asked::Number;
 use super::child::LOOK;
-use super::client::{Forward, FromClient};
+use super::client::{Forward, FromClient, LOOKING, Local};
 use super::frames::{Frames, Parts, Piece, Sink};
 
 /// How much of results may be on its way into the store at once, in units of `UNIT` bytes.
@@ -32,12 +34,19 @@ const AHEAD: usize = 4 << 20;
 /// How long a client has to be silent to have said all for now.
 const SILENCE: Duration = Duration::from_millis(50);
 
+/// Where a call goes that is not answered here after all.
+pub(super) trait Onward: Clone + Send + Sync + 'static {
+    fn pass_on(&self, message: String, number: Option<Number>) -> impl Future<Output = ()> + Send;
+}
+
 /// Answers of ours on their way to the client.
 #[derive(Debug)]
 pub(super) struct Answers {
     tasks: JoinSet<()>,
     /// For those that are answered.
     turns: Arc<Semaphore>,
+    /// For those of which the store has to say whose they are.
+    looks: Arc<Semaphore>,
     /// For all that is held.
     room: Arc<Semaphore>,
     /// When the last was given, or when there were none.
@@ -49,20 +58,23 @@ impl Answers {
         Self {
             tasks: JoinSet::new(),
             turns: Arc::new(Semaphore::new(MAX_ANSWERS)),
+            looks: Arc::new(Semaphore::new(MAX_ANSWERS)),
             room: Arc::new(Semaphore::new(MAX_HELD)),
             moved: Instant::now(),
         }
     }
 
-    /// Answers what is answered here of a frame of so many bytes, and passes nothing on.
+    /// Answers what is answered here of a frame of so many bytes, and passes on what is the server's after
+    /// all.
     ///
     /// Frames behind it do not wait for the store, but a client that does not read is not listened to.
     pub(super) async fn give<W>(
         &mut self,
         proxy: &Arc<Proxy>,
-        from: FromClient,
+        mut from: FromClient,
         bytes: usize,
         client: &Sink<W>,
+        onward: &impl Onward,
     ) where
         W: AsyncWrite + Send + Unpin + 'static,
     {
@@ -93,11 +105,35 @@ impl Answers {
             return;
         };
         let (proxy, client, turns) = (Arc::clone(proxy), client.clone(), Arc::clone(&self.turns));
+        let is_doubtful = from.answers.iter().any(Local::is_doubtful);
+        let doubtful = is_doubtful.then(|| (onward.clone(), Arc::clone(&self.looks)));
         self.tasks.spawn(async move {
-            let _room = room;
-            let turn = turn(&turns, proxy.patience, || client.is_writing()).await;
-            // A client that has gone away wants no answer.
-            let _ = answer(&proxy, &from, turn.is_none(), &client).await;
+            let theirs = async {
+                let (onward, looks) = doubtful?;
+                let theirs = take_theirs(&proxy, &mut from, &looks).await;
+                Some((onward, theirs))
+            };
+            let theirs = theirs.await;
+            let passes = async {
+                if let Some((onward, theirs)) = theirs {
+                    let onward = &onward;
+                    let passes = theirs.into_iter().map(|message| async {
+                        let number = proxy.client_asks(&message);
+                        onward.pass_on(message, number).await;
+                    });
+                    join_all(passes).await;
+                }
+            };
+            let answers = async {
+                let _room = room;
+                if from.answers.is_empty() {
+                    return;
+                }
+                let turn = turn(&turns, proxy.patience, || client.is_writing()).await;
+                // A client that has gone away wants no answer.
+                let _ = answer(&proxy, &from, turn.is_none(), &client).await;
+            };
+            tokio::join!(passes, answers);
         });
     }
 
@@ -133,6 +169,24 @@ async fn turn(
             Err(_) => return None,
         }
     }
+}
+
+/// Takes those out that are the server's: what they name is not in the store. Where that has not answered
+/// once, it is not asked again.
+async fn take_theirs(proxy: &Proxy, from: &mut FromClient, looks: &Semaphore) -> Vec<String> {
+    let turn = turn(looks, LOOKING, || false).await;
+    let (mut is_late, mut theirs) = (turn.is_none(), Vec::new());
+    for local in std::mem::take(&mut from.answers) {
+        let is_asked = local.is_doubtful() && !is_late;
+        let keeps = if is_asked { proxy.keeps(&local).await } else { Some(true) };
+        is_late |= keeps.is_none();
+        if keeps == Some(false) {
+            theirs.extend(local.into_message());
+        } else {
+            from.answers.push(local);
+        }
+    }
+    theirs
 }
 
 /// Answers what is answered here of a frame. Where the store has not answered once, it is not asked again.
@@ -176,6 +230,7 @@ where
 pub(super) type Queue = UnboundedReceiver<(Piece, OwnedSemaphorePermit)>;
 
 /// What a client has said beyond what the server has taken.
+#[derive(Clone)]
 pub(super) struct Ahead {
     queue: UnboundedSender<(Piece, OwnedSemaphorePermit)>,
     room: Arc<Semaphore>,
@@ -186,6 +241,12 @@ pub(super) struct Ahead {
 pub(super) fn ahead() -> (Ahead, Queue) {
     let (queue, pieces) = mpsc::unbounded_channel();
     (Ahead { queue, room: Arc::new(Semaphore::new(AHEAD)) }, pieces)
+}
+
+impl Onward for Ahead {
+    async fn pass_on(&self, message: String, _: Option<Number>) {
+        self.say(Piece::Line(message.into_bytes())).await;
+    }
 }
 
 impl Ahead {
@@ -251,7 +312,7 @@ where
         };
         let bytes = line.len();
         let from = match std::str::from_utf8(line) {
-            Ok(text) => proxy.client_says(text).await,
+            Ok(text) => proxy.client_says(text),
             Err(_) => FromClient::unchanged(),
         };
         let left = match &from.forward {
@@ -259,7 +320,7 @@ where
             Forward::Text(text) => Some(Piece::Line(text.clone().into_bytes())),
             Forward::Nothing => None,
         };
-        answers.give(&proxy, from, bytes, &client).await;
+        answers.give(&proxy, from, bytes, &client, &ahead).await;
         if let Some(left) = left {
             ahead.say(left).await;
         }

@@ -380,6 +380,8 @@ async fn stub_is_read_back_whatever_the_server_has() {
     assert!(client.ask(&ours).await.contains("[next_offset: "));
     let foreign = read.replace("{}", r#"{"uri":"viking://user/u/sessions/x/tool-results/tr_x"}"#);
     assert!(client.ask(&foreign).await.contains("theirs"));
+    let shared = read.replace("{}", r#"{"ref":"toolstub://session/x/tool-results/tr_x"}"#);
+    assert!(client.ask(&shared).await.contains("theirs"));
     assert!(client.ask(&call("openviking_tool_result_list")).await.contains("theirs"));
 }
 
