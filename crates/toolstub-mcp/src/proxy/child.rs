@@ -85,7 +85,12 @@ impl Proxy {
             client.clone(),
             Arc::clone(&stop_said),
         ));
-        let mut arrives = tokio::spawn(pump::to_upstream(queue, upstream.clone()));
+        let mut arrives = tokio::spawn(pump::to_upstream(
+            Arc::clone(&proxy),
+            queue,
+            upstream.clone(),
+            client.clone(),
+        ));
         let mut heard = tokio::spawn(pump::to_client(
             Arc::clone(&proxy),
             Frames::new(stdout),
@@ -207,7 +212,8 @@ impl Proxy {
             client.clone(),
             Arc::clone(&hang_up),
         ));
-        let arrives = tokio::spawn(pump::to_upstream(queue, upstream));
+        let arrives =
+            tokio::spawn(pump::to_upstream(Arc::clone(&proxy), queue, upstream, client.clone()));
         let never = Arc::new(Notify::new());
         let heard =
             pump::to_client(Arc::clone(&proxy), Frames::new(stdout), client.clone(), never).await;

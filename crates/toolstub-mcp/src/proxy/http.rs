@@ -172,7 +172,12 @@ impl Proxy {
     }
 
     /// Answers a request with an error, unless it is answered or called off.
-    async fn fail<W: AsyncWrite + Unpin>(&self, number: Number, reason: &str, client: &Sink<W>) {
+    pub(super) async fn fail<W: AsyncWrite + Unpin>(
+        &self,
+        number: Number,
+        reason: &str,
+        client: &Sink<W>,
+    ) {
         let request = self.asked().forget(number);
         if let Some(request) = request {
             let error = super::client::error(&request.raw_id, reason);

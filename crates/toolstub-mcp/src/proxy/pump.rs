@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::{JoinSet, yield_now};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::Proxy;
 use super::asked::Number;
@@ -31,6 +31,8 @@ const LEAST: usize = 4 << 10;
 const STALLED: Duration = Duration::from_secs(1);
 /// How much of what a client says may wait for the server, in bytes: more than a pipe holds.
 const AHEAD: usize = 4 << 20;
+/// How long a server has to end once it does not read any more.
+const ENDING: Duration = Duration::from_secs(1);
 /// How long a client has to be silent to have said all for now.
 const SILENCE: Duration = Duration::from_millis(50);
 
@@ -226,13 +228,20 @@ where
     Ok(())
 }
 
+/// A piece of what a client has said, and the requests in it.
+struct Ordered {
+    piece: Piece,
+    requests: Vec<Number>,
+    _room: OwnedSemaphorePermit,
+}
+
 /// What a client has said that a server is still to take, piece by piece.
-pub(super) type Queue = UnboundedReceiver<(Piece, OwnedSemaphorePermit)>;
+pub(super) struct Queue(UnboundedReceiver<Ordered>);
 
 /// What a client has said beyond what the server has taken.
 #[derive(Clone)]
 pub(super) struct Ahead {
-    queue: UnboundedSender<(Piece, OwnedSemaphorePermit)>,
+    queue: UnboundedSender<Ordered>,
     room: Arc<Semaphore>,
 }
 
@@ -240,21 +249,21 @@ pub(super) struct Ahead {
 /// the server takes.
 pub(super) fn ahead() -> (Ahead, Queue) {
     let (queue, pieces) = mpsc::unbounded_channel();
-    (Ahead { queue, room: Arc::new(Semaphore::new(AHEAD)) }, pieces)
+    (Ahead { queue, room: Arc::new(Semaphore::new(AHEAD)) }, Queue(pieces))
 }
 
 impl Onward for Ahead {
-    async fn pass_on(&self, message: String, _: Option<Number>) {
-        self.say(Piece::Line(message.into_bytes())).await;
+    async fn pass_on(&self, message: String, number: Option<Number>) {
+        self.say(Piece::Line(message.into_bytes()), number.into_iter().collect()).await;
     }
 }
 
 impl Ahead {
     /// Says a piece once there is room; nothing where nobody takes it any more.
-    async fn say(&self, piece: Piece) {
+    async fn say(&self, piece: Piece, requests: Vec<Number>) {
         let units = u32::try_from(piece.bytes().len().clamp(1, AHEAD)).unwrap_or(1);
-        if let Ok(permit) = Arc::clone(&self.room).acquire_many_owned(units).await {
-            let _ = self.queue.send((piece, permit));
+        if let Ok(room) = Arc::clone(&self.room).acquire_many_owned(units).await {
+            let _ = self.queue.send(Ordered { piece, requests, _room: room });
         }
     }
 }
@@ -307,7 +316,7 @@ where
     // A stream that fails has ended.
     while let Ok(Some(piece)) = said.next().await {
         let Piece::Line(line) = &piece else {
-            ahead.say(piece).await;
+            ahead.say(piece, Vec::new()).await;
             continue;
         };
         let bytes = line.len();
@@ -320,23 +329,39 @@ where
             Forward::Text(text) => Some(Piece::Line(text.clone().into_bytes())),
             Forward::Nothing => None,
         };
+        let requests = from.asked.clone();
         answers.give(&proxy, from, bytes, &client, &ahead).await;
         if let Some(left) = left {
-            ahead.say(left).await;
+            ahead.say(left, requests).await;
         }
     }
     answers
 }
 
-/// Moves what a client has said to a server that reads lines, and ends its stream.
-pub(super) async fn to_upstream<U: AsyncWrite + Unpin>(mut queue: Queue, upstream: Sink<U>) {
-    let mut parts = None;
-    while let Some((piece, _room)) = queue.recv().await {
-        // Where the server does not read any more, its end is told elsewhere.
-        let _ = match piece {
+/// Moves what a client has said to a server that reads lines, and ends its stream. What a server does
+/// not read any more that lives on is answered with an error.
+pub(super) async fn to_upstream<U: AsyncWrite + Unpin, W: AsyncWrite + Unpin>(
+    proxy: Arc<Proxy>,
+    mut queue: Queue,
+    upstream: Sink<U>,
+    client: Sink<W>,
+) {
+    let (mut parts, mut is_deaf) = (None, false);
+    while let Some(Ordered { piece, requests, _room }) = queue.0.recv().await {
+        let taken = match piece {
             Piece::Line(line) => upstream.write(&line).await,
             Piece::Part { bytes, is_last } => pass(&upstream, &mut parts, &bytes, is_last).await,
         };
+        if taken.is_err() && !std::mem::replace(&mut is_deaf, true) {
+            // The end of one that is ending is told elsewhere, with its code.
+            sleep(ENDING).await;
+            tracing::warn!("the MCP server does not read any more");
+        }
+        if taken.is_err() {
+            for number in requests {
+                proxy.fail(number, "the MCP server does not read any more", &client).await;
+            }
+        }
     }
     drop(parts);
     upstream.close().await;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream,
+};
 use tokio::task::JoinHandle;
 use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamCommand};
 use toolstub_session::Config;
@@ -391,4 +393,26 @@ async fn all_results_of_a_program_that_has_ended_arrive() {
     let text = all(heard).await;
     assert_eq!(text.lines().count(), COUNT);
     assert!(text.lines().all(|line| line.len() > 30_000));
+}
+
+#[tokio::test]
+async fn program_that_does_not_read_any_more_leaves_errors() {
+    let (mut said, heard, running) = run("exec <&-; echo '{}'; sleep 100 & wait");
+    let mut heard = BufReader::new(heard);
+    let mut line = String::new();
+    heard.read_line(&mut line).await.unwrap();
+    for id in 0..3 {
+        let call = call("x").replace(r#""id":7"#, &format!(r#""id":{id}"#));
+        said.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+    }
+    for id in 0..3 {
+        line.clear();
+        heard.read_line(&mut line).await.unwrap();
+        let error = format!(r#""id":{id},"error":{{"code":-32000,"#);
+        assert!(line.contains(&error) && line.contains("does not read"), "{line}");
+    }
+    drop(said);
+    line.clear();
+    assert_eq!(heard.read_line(&mut line).await.unwrap(), 0);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
 }
