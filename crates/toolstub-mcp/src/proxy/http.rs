@@ -345,6 +345,10 @@ impl Remote {
             ));
         }
         let is_json = is(&response, JSON);
+        let kind = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .map(|kind| toolstub_core::text::clean_bytes(kind.as_bytes(), MAX_TOLD));
         let (body, _room) = match self.whole(response).await {
             Ok(whole) => whole,
             Err(reason) => return Some(format!("the MCP server's answer broke off: {reason}")),
@@ -359,7 +363,13 @@ impl Remote {
             None
         } else if status.is_success() {
             // That a message was taken is said without a word.
-            None
+            let text = toolstub_core::text::clean_bytes(&body, MAX_TOLD);
+            let what = if text.is_empty() { "nothing" } else { "what is no answer" };
+            let kind = kind.map(|kind| format!(" of the type {kind}")).unwrap_or_default();
+            let separator = if text.is_empty() { "" } else { ": " };
+            (!requests.is_empty()).then(|| {
+                format!("the MCP server answered {status} with {what}{kind}{separator}{text}")
+            })
         } else {
             let text = toolstub_core::text::clean_bytes(&body, MAX_TOLD);
             let what = if status == StatusCode::NOT_FOUND && self.said().session.is_some() {

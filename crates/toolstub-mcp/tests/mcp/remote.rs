@@ -446,6 +446,9 @@ async fn failures_are_answers() {
             ),
             3 => accepted(),
             4 => events("data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"),
+            5 => respond("200 OK", "content-type: text/html\r\n", "<p>Log in</p>\n"),
+            6 => json_body("", &format!("\u{feff}{}", result(request, "{}"))),
+            7 => respond("200 OK", "", &result(request, "{}")),
             _ => String::new() + "connection: close",
         }
     })
@@ -463,11 +466,18 @@ async fn failures_are_answers() {
     let refused = ask(1, false).await;
     assert!(refused["message"].as_str().unwrap().contains("401 Unauthorized: who are you?"));
     assert_eq!(ask(2, false).await, json!({"code": -32602, "message": "no"}));
-    for (id, more) in [(3, false), (4, true)] {
-        assert_eq!(ask(id, more).await["message"], "the MCP server did not answer");
+    for (id, more, why) in [
+        (3, false, "the MCP server answered 202 Accepted with nothing"),
+        (4, true, "the MCP server did not answer"),
+        (5, false, "answered 200 OK with what is no answer of the type text/html: <p>Log in</p>"),
+        (6, false, "answered 200 OK with what is no answer of the type application/json; charset=utf-8: "),
+        (7, false, "answered 200 OK with what is no answer: {\"jsonrpc\""),
+    ] {
+        let told = ask(id, more).await["message"].as_str().unwrap().to_owned();
+        assert!(told.contains(why), "{told}");
     }
     assert!(
-        ask(5, false).await["message"].as_str().unwrap().contains("cannot reach the MCP server")
+        ask(8, false).await["message"].as_str().unwrap().contains("cannot reach the MCP server")
     );
 }
 
