@@ -17,6 +17,7 @@ use super::asked::Number;
 use super::child::LOOK;
 use super::client::{Forward, FromClient, LOOKING, Local};
 use super::frames::{Frames, Parts, Piece, Sink};
+use super::overlong::Overlong;
 
 /// How much of results may be on its way into the store at once, in units of `UNIT` bytes.
 const ROOM: u32 = 128;
@@ -385,6 +386,7 @@ where
     let room = Arc::new(Semaphore::new(ROOM as usize));
     let mut storing = JoinSet::new();
     let mut parts = None;
+    let mut overlong: Option<Overlong> = None;
     let mut said = Said::new(frames, hang_up);
     loop {
         let piece = said.next().await.unwrap_or_else(|error| {
@@ -397,15 +399,23 @@ where
         let line = match piece {
             Piece::Line(line) => line,
             Piece::Part { bytes, is_last } => {
+                overlong.get_or_insert_default().take(&bytes);
                 pass(&client, &mut parts, &bytes, is_last).await?;
+                if let Some(overlong) = overlong.take_if(|_| is_last) {
+                    proxy.upstream_said(overlong);
+                }
                 continue;
             }
         };
-        let Ok(text) = std::str::from_utf8(&line) else {
+        let text = std::str::from_utf8(&line).ok();
+        let said = text.and_then(|text| Some((text, proxy.upstream_says(text, &[])?)));
+        let Some((text, rewrites)) = said else {
+            let mut unread = Overlong::default();
+            unread.take(&line);
+            proxy.upstream_said(unread);
             client.write(&line).await?;
             continue;
         };
-        let rewrites = proxy.upstream_says(text, &[]).unwrap_or_default();
         if !rewrites.iter().any(super::upstream::Rewrite::takes_time) {
             match proxy.rewritten(text, rewrites).await {
                 Some(text) => client.write(text.as_bytes()).await?,

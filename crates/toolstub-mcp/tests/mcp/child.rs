@@ -416,3 +416,21 @@ async fn program_that_does_not_read_any_more_leaves_errors() {
     assert_eq!(heard.read_line(&mut line).await.unwrap(), 0);
     assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
 }
+
+#[tokio::test]
+async fn answer_that_cannot_be_read_is_an_answer() {
+    let script = r#"read a; read b; read c; printf '{"id":7,"result":"\377"}\n{"id":8,"\\ud83d":1,"result":{}}\n'; exit 3"#;
+    let (mut said, mut heard, running) = run(script);
+    for id in 7..10 {
+        let call = call("x").replace(r#""id":7"#, &format!(r#""id":{id}"#));
+        said.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+    }
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(3));
+    let mut text = Vec::new();
+    heard.read_to_end(&mut text).await.unwrap();
+    let expected = b"{\"id\":7,\"result\":\"\xff\"}\n{\"id\":8,\"\\ud83d\":1,\"result\":{}}\n";
+    let (answers, errors) = text.split_at(expected.len());
+    assert_eq!(answers, expected);
+    let errors = std::str::from_utf8(errors).unwrap();
+    assert!(errors.contains(r#""id":9,"error""#) && errors.lines().count() == 1, "{errors}");
+}

@@ -470,7 +470,11 @@ async fn failures_are_answers() {
         (3, false, "the MCP server answered 202 Accepted with nothing"),
         (4, true, "the MCP server did not answer"),
         (5, false, "answered 200 OK with what is no answer of the type text/html: <p>Log in</p>"),
-        (6, false, "answered 200 OK with what is no answer of the type application/json; charset=utf-8: "),
+        (
+            6,
+            false,
+            "answered 200 OK with what is no answer of the type application/json; charset=utf-8: ",
+        ),
         (7, false, "answered 200 OK with what is no answer: {\"jsonrpc\""),
     ] {
         let told = ask(id, more).await["message"].as_str().unwrap().to_owned();
