@@ -12,6 +12,7 @@ mod client;
 mod exchanges;
 mod frames;
 mod headers;
+mod hello;
 mod http;
 mod message;
 mod overlong;
@@ -173,7 +174,7 @@ mod tests {
         let (session, config) = (SessionId::new("p").unwrap(), Config::default());
         let proxy = Proxy::new(store, session, config, ProxyOptions::default());
         let asked = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#;
-        let from = proxy.client_says(asked).await;
+        let from = proxy.client_says(asked);
         assert_eq!(from.asked.len(), 1);
         let text = "a line\\n".repeat(10_000);
         let answer = format!(

@@ -124,6 +124,11 @@ impl Asked {
         self.ids.contains_key(&number)
     }
 
+    /// Whether anything has no answer yet.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.ids.is_empty()
+    }
+
     pub(super) fn mark(&mut self, tool: String, marked: Vec<Marked>) {
         if marked.is_empty() {
             self.marked.remove(&tool);

@@ -14,13 +14,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::frames::{Frames, Sink};
 use super::{Proxy, STORING, pump};
 use crate::McpError;
 
-/// How long a server has to end by itself once nothing more is to be said to it.
+/// How long a server has for what it was asked once the client has said all.
+pub(super) const ANSWERING: Duration = Duration::from_secs(60);
+/// How long it has to end by itself once nothing more is to be said to it, and all is answered.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long it has once it is told to.
 const GRACE: Duration = Duration::from_secs(1);
@@ -83,7 +85,12 @@ impl Proxy {
             client.clone(),
             Arc::clone(&stop_said),
         ));
-        let mut arrives = tokio::spawn(pump::to_upstream(queue, upstream.clone()));
+        let mut arrives = tokio::spawn(pump::to_upstream(
+            Arc::clone(&proxy),
+            queue,
+            upstream.clone(),
+            client.clone(),
+        ));
         let mut heard = tokio::spawn(pump::to_client(
             Arc::clone(&proxy),
             Frames::new(stdout),
@@ -93,26 +100,34 @@ impl Proxy {
 
         let mut stop = pin!(stop.fuse());
         let mut answers = None;
+        // The code with which the program ended by itself after the client.
+        let mut left = None;
         let exit = tokio::select! {
             // Where both have ended, it was the client that went first.
             biased;
             said = &mut said => {
                 answers = said.ok();
+                let until = Instant::now() + ANSWERING;
+                let may_answer = || !heard.is_finished() && proxy.is_owed() && Instant::now() < until;
                 let leave = async {
-                    program.arrive(&mut arrives, (&upstream, &client)).await;
-                    program.end(&client).await;
+                    program.arrive(&mut arrives, (&upstream, &client), may_answer).await;
+                    program.end(&client, may_answer).await
                 };
-                tokio::select! {
-                    () = leave => {}
-                    () = &mut stop => drop(program.end_now().await),
-                }
+                let status = tokio::select! {
+                    status = leave => status,
+                    () = &mut stop => {
+                        program.end_now().await;
+                        None
+                    }
+                };
+                left = status.map(|status| code(Some(status)));
                 Exit::Client
             }
             status = program.child.wait() => Exit::Upstream(code(status.ok())),
             heard = &mut heard => {
                 arrives.abort();
                 upstream.close().await;
-                let status = program.end(&client).await;
+                let status = program.end(&client, || false).await;
                 match heard {
                     // It is the client that does not listen any more.
                     Ok(Err(_)) => Exit::Client,
@@ -141,15 +156,10 @@ impl Proxy {
                 proxy.hurry();
                 within(GRACE, || client.is_writing(), answered).await;
             }
-            if let Exit::Upstream(code) = exit {
-                let reason = format!("the MCP server ended with code {code} before it answered");
-                proxy.tell_given_up(&reason, &client).await;
-            }
-            client.close().await;
         };
         let stopped = async {
             if !stop.is_terminated() {
-                stop.await;
+                stop.as_mut().await;
             }
             // Whoever wants the end does not want to wait for a client, nor for the store.
             proxy.hurry();
@@ -164,6 +174,18 @@ impl Proxy {
             }
         }
         heard.abort();
+        let reason = match (exit, left) {
+            _ if stop.is_terminated() => {
+                "the proxy was told to stop before the MCP server answered".to_owned()
+            }
+            (Exit::Upstream(code), _) | (_, Some(code)) => {
+                format!("the MCP server ended with code {code} before it answered")
+            }
+            _ => "the client closed its side before the MCP server answered".to_owned(),
+        };
+        let is_read = || exit != Exit::Stopped && client.is_writing();
+        within(GRACE, is_read, proxy.tell_given_up(&reason, &client)).await;
+        within(GRACE, is_read, client.close()).await;
         Ok(exit)
     }
 
@@ -190,7 +212,8 @@ impl Proxy {
             client.clone(),
             Arc::clone(&hang_up),
         ));
-        let arrives = tokio::spawn(pump::to_upstream(queue, upstream));
+        let arrives =
+            tokio::spawn(pump::to_upstream(Arc::clone(&proxy), queue, upstream, client.clone()));
         let never = Arc::new(Notify::new());
         let heard =
             pump::to_client(Arc::clone(&proxy), Frames::new(stdout), client.clone(), never).await;
@@ -241,16 +264,18 @@ impl Program {
         Ok(Self { child, group })
     }
 
-    /// Lets what the client has said arrive, for as long as the program takes it, and ends its input.
+    /// Lets what the client has said arrive, for as long as the program takes it or is about to answer
+    /// what it took, and ends its input.
     async fn arrive<U: AsyncWrite + Unpin, W>(
         &mut self,
         arrives: &mut JoinHandle<()>,
         (upstream, client): (&Sink<U>, &Sink<W>),
+        may_answer: impl Fn() -> bool,
     ) {
         let mut taken = upstream.taken();
         let is_held_up = || {
             let before = std::mem::replace(&mut taken, upstream.taken());
-            before != taken || client.is_writing()
+            before != taken || client.is_writing() || may_answer()
         };
         let work = async {
             tokio::select! {
@@ -264,9 +289,15 @@ impl Program {
     }
 
     /// Ends the program: by itself if it does so in time, or it is told to, or made to. While the
-    /// client has not read what the program said, the program may be waiting for that.
-    async fn end<W>(&mut self, client: &Sink<W>) -> Option<ExitStatus> {
-        match within(PATIENCE, || client.is_writing(), self.child.wait()).await {
+    /// client has not read what the program said, the program may be waiting for that; and it may be
+    /// about to answer.
+    async fn end<W>(
+        &mut self,
+        client: &Sink<W>,
+        may_answer: impl Fn() -> bool,
+    ) -> Option<ExitStatus> {
+        let is_held_up = || client.is_writing() || may_answer();
+        match within(PATIENCE, is_held_up, self.child.wait()).await {
             Some(status) => status.ok(),
             None => self.end_now().await,
         }

@@ -11,8 +11,8 @@ use super::{Asked, Inject, Proxy};
 use crate::Tool;
 use crate::tools::Whose;
 
-/// How long the store has to say whether it keeps a result: the frames behind the call wait.
-const LOOKING: Duration = Duration::from_secs(2);
+/// How long the store has to say whether it keeps a result.
+pub(super) const LOOKING: Duration = Duration::from_secs(2);
 
 /// What becomes of a client's frame.
 #[derive(Debug)]
@@ -42,9 +42,11 @@ pub(super) enum Forward {
     Nothing,
 }
 
-/// A request that is answered here.
+/// A request that is answered here, unless it is the server's after all.
 #[derive(Debug)]
 pub(super) struct Local {
+    /// The message, where the store has to say whose it is.
+    doubtful: Option<String>,
     raw_id: String,
     is_modern: bool,
     tool: Tool,
@@ -52,6 +54,16 @@ pub(super) struct Local {
 }
 
 impl Local {
+    /// Whether the store has to say whose it is.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.doubtful.is_some()
+    }
+
+    /// The message, if the store had to say whose it is.
+    pub(super) fn into_message(self) -> Option<String> {
+        self.doubtful
+    }
+
     /// An error in the place of an answer.
     pub(super) fn error(&self, reason: &str) -> String {
         error(&self.raw_id, reason)
@@ -60,15 +72,9 @@ impl Local {
 
 impl Proxy {
     /// Takes note of what a client asks, and says what is to become of it.
-    pub(super) async fn client_says(&self, text: &str) -> FromClient {
+    pub(super) fn client_says(&self, text: &str) -> FromClient {
         let Some(frame) = Frame::parse(text) else { return FromClient::unchanged() };
-        let mut locals = Vec::with_capacity(frame.messages.len());
-        for message in &frame.messages {
-            locals.push(match self.local(message) {
-                Some(local) if self.is_ours(&local).await => Some(local),
-                _ => None,
-            });
-        }
+        let locals: Vec<_> = frame.messages.iter().map(|message| self.local(message)).collect();
         let mut asked = self.asked();
         let (mut answers, mut rest, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         for (message, local) in frame.messages.iter().zip(locals) {
@@ -97,33 +103,50 @@ impl Proxy {
         let tool = self.tools.find(&params.text("name")?)?;
         let arguments = params.given("arguments").unwrap_or("null");
         let arguments = serde_json::from_str(arguments).unwrap_or(Value::Bool(false));
-        Some(Local { raw_id, is_modern: message.version().is_some(), tool, arguments })
+        let is_doubtful = match self.whose(tool, &arguments) {
+            Whose::Ours => false,
+            Whose::Shared => true,
+            Whose::Foreign | Whose::Nobody => return None,
+        };
+        let doubtful = is_doubtful.then(|| message.raw().to_owned());
+        let is_modern = message.version().is_some();
+        Some(Local { doubtful, raw_id, is_modern, tool, arguments })
     }
 
-    /// Whether a call is answered here, and not by the server.
+    /// Whether a call is ours, and answered here; or the server's; or, if it is shared, whose the store
+    /// says it is.
     ///
     /// A stub can be read back whoever has the tool that it names, so a ref goes where it belongs. What
     /// names no result is for whoever showed the tool.
-    async fn is_ours(&self, local: &Local) -> bool {
-        let Local { tool, arguments, .. } = local;
-        if self.options.inject != Inject::Auto {
-            return self.options.inject == Inject::Always;
+    fn whose(&self, tool: Tool, arguments: &Value) -> Whose {
+        if self.options.inject == Inject::Always {
+            return Whose::Ours;
         }
         let (are_known, has, shows) = {
             let theirs = &self.asked().theirs;
-            (theirs.are_known, theirs.has(*tool), theirs.shows(*tool))
+            (theirs.are_known, theirs.has(tool), theirs.shows(tool))
         };
         match self.tools.whose(arguments) {
             // A server of the same kind, with another store, has such refs too.
-            Whose::Shared if has => {
-                timeout(LOOKING.min(self.patience), self.tools.may_keep(arguments))
-                    .await
-                    .unwrap_or(true)
-            }
-            Whose::Ours | Whose::Shared => true,
-            Whose::Foreign => are_known && !has,
-            Whose::Nobody => !shows,
+            Whose::Shared if has => Whose::Shared,
+            Whose::Foreign if !are_known || has => Whose::Foreign,
+            Whose::Nobody if shows => Whose::Nobody,
+            _ => Whose::Ours,
         }
+    }
+
+    /// Whether the store keeps what a call names; `None` where it does not answer in time.
+    pub(super) async fn keeps(&self, local: &Local) -> Option<bool> {
+        let keeps = self.tools.may_keep(&local.arguments);
+        tokio::select! {
+            keeps = timeout(LOOKING.min(self.patience), keeps) => keeps.ok(),
+            () = self.hurried() => None,
+        }
+    }
+
+    /// Takes note of a request that goes to the server after all.
+    pub(super) fn client_asks(&self, text: &str) -> Option<Number> {
+        note(&Message::parse(text)?, &mut self.asked())
     }
 
     /// The answer to what is answered here; `None` where the store does not answer in time.
@@ -144,6 +167,11 @@ impl Proxy {
         let modern = r#""resultType":"complete","ttlMs":0,"cacheScope":"private","#;
         let modern = if is_modern { modern } else { "" };
         format!(r#"{{{modern}"tools":[{}]}}"#, self.definitions(|_| true))
+    }
+
+    /// Whether the server owes an answer.
+    pub(super) fn is_owed(&self) -> bool {
+        self.asked().is_waiting()
     }
 
     /// Errors for all that the server has not answered, now that it never will.

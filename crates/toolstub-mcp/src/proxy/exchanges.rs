@@ -9,30 +9,35 @@ use reqwest::header::HeaderMap;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::asked::Number;
-use super::child::within;
+use super::child::{ANSWERING, within};
 use super::client::{Forward, error};
 use super::frames::{Frames, MAX_FRAME, Piece, Sink};
 use super::http::{CONNECTING, Remote};
 use super::message::{Frame, Id, Message, id};
 use super::overlong::Overlong;
-use super::pump::Answers;
+use super::pump::{Answers, Onward};
 use super::{Proxy, headers};
 
 /// How many requests may be on their way at once.
 const MAX_EXCHANGES: usize = 1000;
+/// How many requests on their way are too few to look for those that have ended.
+const FEW: usize = 100;
 /// With what a client says that it has begun.
-const BEGUN: &str = "notifications/initialized";
+pub(super) const BEGUN: &str = "notifications/initialized";
 /// How much of what the client says may wait for the server, in bytes.
 const ROOM: usize = 64 << 20;
 /// How much a frame counts at least of that.
 const LEAST: usize = 1 << 10;
-/// How long answers are waited for once the client has said all, and the store with them.
+/// How long the rest is waited for once the client has said all and the server has answered all: the
+/// store most of all.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long they are waited for once the store is waited for no longer.
+/// How long it is waited for once the store is waited for no longer.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long it is where the proxy is told to stop.
+const HASTE: Duration = Duration::from_millis(200);
 
 /// What a frame is, as far as HTTP has to know.
 #[derive(Debug, Default)]
@@ -44,8 +49,10 @@ pub(super) struct Letter {
     /// Their ids.
     ids: Vec<Id>,
     pub(super) is_initialize: bool,
+    /// The request that it calls off.
+    calls_off: Option<Id>,
     /// What it tells, if it is a notification.
-    tells: Option<String>,
+    pub(super) tells: Option<String>,
     /// Given up once it is sent.
     pub(super) room: Option<OwnedSemaphorePermit>,
 }
@@ -76,6 +83,45 @@ impl Done {
     }
 }
 
+/// A request that is on its way.
+struct UnderWay {
+    exchange: AbortHandle,
+    /// It states its version itself: dropping it is how it is called off.
+    is_droppable: bool,
+}
+
+/// How a request goes to the server that has been found to be its own.
+struct By<W> {
+    proxy: Arc<Proxy>,
+    remote: Arc<Remote>,
+    client: Sink<W>,
+    turns: Arc<Semaphore>,
+    begun: Done,
+}
+
+impl<W> Clone for By<W> {
+    fn clone(&self) -> Self {
+        Self {
+            proxy: Arc::clone(&self.proxy),
+            remote: Arc::clone(&self.remote),
+            client: self.client.clone(),
+            turns: Arc::clone(&self.turns),
+            begun: self.begun.clone(),
+        }
+    }
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Onward for By<W> {
+    async fn pass_on(&self, message: String, number: Option<Number>) {
+        self.begun.clone().wait().await;
+        let _turn = self.turns.acquire().await;
+        let requests = number.into_iter().collect();
+        if let Some(letter) = letter(&self.proxy, &self.remote, &message, requests) {
+            self.remote.exchange(&self.proxy, letter, &self.client).await;
+        }
+    }
+}
+
 /// Requests on their way to a server over HTTP.
 pub(super) struct Exchanges<W> {
     proxy: Arc<Proxy>,
@@ -93,8 +139,9 @@ pub(super) struct Exchanges<W> {
     begun: Done,
     /// What the client told last has arrived.
     told: Done,
-    /// Requests that state their version themselves: dropping one is how it is called off.
-    droppable: BTreeMap<Id, AbortHandle>,
+    under_way: BTreeMap<Id, UnderWay>,
+    /// How many those may be before the ones that have ended are looked for.
+    many: usize,
     listening: Option<AbortHandle>,
 }
 
@@ -111,7 +158,8 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             replies: Arc::new(Semaphore::new(ROOM)),
             begun: Done::default(),
             told: Done::default(),
-            droppable: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            many: FEW,
             listening: None,
         }
     }
@@ -152,20 +200,30 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
 
     async fn take(&mut self, text: &str) {
         while self.tasks.try_join_next().is_some() {}
-        self.droppable.retain(|_, exchange| !exchange.is_finished());
+        if self.under_way.len() > self.many {
+            self.under_way.retain(|_, request| !request.exchange.is_finished());
+            self.many = FEW.max(2 * self.under_way.len());
+        }
         if self.call_off(text) {
             // Forgotten, so that no answer is expected.
-            self.proxy.client_says(text).await;
+            self.proxy.client_says(text);
             return;
         }
-        let from = self.proxy.client_says(text).await;
+        let from = self.proxy.client_says(text);
         let body = match &from.forward {
             Forward::Unchanged => text,
             Forward::Text(left) => left,
             Forward::Nothing => "",
         };
-        let letter = self.letter(body, from.asked.clone());
-        self.answers.give(&self.proxy, from, text.len(), &self.client).await;
+        let letter = letter(&self.proxy, &self.remote, body, from.asked.clone());
+        let onward = By {
+            proxy: Arc::clone(&self.proxy),
+            remote: Arc::clone(&self.remote),
+            client: self.client.clone(),
+            turns: Arc::clone(&self.turns),
+            begun: self.begun.clone(),
+        };
+        self.answers.give(&self.proxy, from, text.len(), &self.client, &onward).await;
         let Some(mut letter) = letter else { return };
         let room = if letter.waits_for_begun_alone() { &self.replies } else { &self.room };
         let units = u32::try_from(letter.body.len().clamp(LEAST, ROOM)).unwrap_or(0);
@@ -190,11 +248,13 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
                 let _turn = turns.acquire().await;
                 remote.exchange(&proxy, letter, &client).await;
             });
-            if is_droppable {
-                self.droppable.extend(ids.into_iter().map(|id| (id, exchange.clone())));
+            // What stands in a batch is not called off alone.
+            if let (1, Some(id)) = (ids.len(), ids.into_iter().next()) {
+                self.under_way.insert(id, UnderWay { exchange, is_droppable });
             }
             return;
         }
+        let called_off = letter.calls_off.take().and_then(|id| self.under_way.remove(&id));
         let (sent, arrives) = Done::new();
         let begins = letter.tells.as_deref() == Some(BEGUN);
         let before = if letter.waits_for_begun_alone() {
@@ -210,6 +270,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
             before.wait().await;
             if timeout(CONNECTING, remote.exchange(&proxy, letter, &client)).await.is_err() {
                 tracing::warn!("the MCP server does not take a notification");
+            }
+            // The server knows: what it says to that all the same is not wanted.
+            if let Some(called_off) = called_off {
+                called_off.exchange.abort();
             }
             drop(sent);
         });
@@ -231,56 +295,51 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
 
     /// Calls a request off where that is done by dropping it.
     fn call_off(&mut self, text: &str) -> bool {
-        if self.droppable.is_empty() {
+        let Some(called_off) = Message::parse(text).as_ref().and_then(called_off) else {
             return false;
-        }
-        let called_off = Message::parse(text)
-            .filter(|message| message.method.as_deref() == Some("notifications/cancelled"))
-            .and_then(|message| id(message.object("params")?.given("requestId")?));
-        let exchange = called_off.and_then(|called_off| self.droppable.remove(&called_off));
-        exchange.map(|exchange| exchange.abort()).is_some()
+        };
+        let request = self.under_way.get(&called_off);
+        let Some(request) = request.filter(|request| request.is_droppable) else { return false };
+        request.exchange.abort();
+        self.under_way.remove(&called_off);
+        true
     }
 
-    /// What is to be sent; nothing of what is no frame: a server over HTTP takes nothing else.
-    fn letter(&self, body: &str, requests: Vec<Number>) -> Option<Letter> {
-        let frame = Frame::parse(body)?;
-        let negotiated = self.remote.version();
-        let body = body.trim().as_bytes().to_vec();
-        let mut letter = Letter { body, requests, ..Letter::default() };
-        for message in &frame.messages {
-            if message.method.is_some() {
-                letter.ids.extend(message.id());
-            }
-            letter.is_initialize |= message.method.as_deref() == Some("initialize");
-            let tells = message.method.clone().filter(|_| message.raw_id().is_none());
-            if letter.tells.as_deref() != Some(BEGUN) {
-                letter.tells = tells;
-            }
-            let called = message.object("params").and_then(|params| params.text("name"));
-            let marked = called.map(|tool| self.proxy.asked().marked(&tool)).unwrap_or_default();
-            letter.headers.extend(headers::of_message(message, negotiated.as_deref(), &marked));
-        }
-        (!frame.messages.is_empty()).then_some(letter)
-    }
-
-    /// Lets what is on its way arrive, if it is to be waited for, and ends the rest: whoever has no
-    /// answer is told. Says whether all had one.
-    pub(super) async fn end(mut self, wait: bool) -> bool {
+    /// Lets what is on its way arrive until `stop` ends, and ends the rest: whoever has no answer is
+    /// told. Says whether all had one.
+    pub(super) async fn end(mut self, stop: impl Future<Output = ()>) -> bool {
         if let Some(listening) = self.listening.take() {
             listening.abort();
         }
-        if wait {
+        let wait = {
+            let (proxy, client) = (&self.proxy, &self.client);
             let rest = async {
                 while self.tasks.join_next().await.is_some() {}
                 self.answers.finish().await;
             };
             let mut rest = pin!(rest);
-            // A client that reads slowly gets all the same.
-            if within(PATIENCE, || self.client.is_writing(), &mut rest).await.is_none() {
-                self.proxy.hurry();
-                within(GRACE, || self.client.is_writing(), rest).await;
+            let until = Instant::now() + ANSWERING;
+            let come = async {
+                // A client that reads slowly gets all the same.
+                let may_answer = || proxy.is_owed() && Instant::now() < until;
+                let is_held_up = || client.is_writing() || may_answer();
+                if within(PATIENCE, is_held_up, &mut rest).await.is_none() {
+                    proxy.hurry();
+                    within(GRACE, || client.is_writing(), &mut rest).await;
+                }
+            };
+            let wait = tokio::select! {
+                biased;
+                () = stop => false,
+                () = come => true,
+            };
+            if !wait {
+                // What has come already passes as it is.
+                proxy.hurry();
+                within(HASTE, || false, rest).await;
             }
-        }
+            wait
+        };
         self.tasks.shutdown().await;
         let errors = self.proxy.give_up(if wait {
             "the client closed its side before the MCP server answered"
@@ -297,6 +356,38 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Exchanges<W> {
         within(GRACE, || wait && self.client.is_writing(), tell).await;
         errors.is_empty()
     }
+}
+
+/// What is to be sent; nothing of what is no frame: a server over HTTP takes nothing else.
+fn letter(proxy: &Proxy, remote: &Remote, body: &str, requests: Vec<Number>) -> Option<Letter> {
+    let frame = Frame::parse(body)?;
+    let negotiated = remote.version();
+    let body = body.trim().as_bytes().to_vec();
+    let mut letter = Letter { body, requests, ..Letter::default() };
+    for message in &frame.messages {
+        if message.method.is_some() {
+            letter.ids.extend(message.id());
+        }
+        let is_initialize = message.method.as_deref() == Some("initialize");
+        letter.is_initialize |= is_initialize;
+        letter.calls_off = letter.calls_off.or_else(|| called_off(message));
+        let tells = message.method.clone().filter(|_| message.raw_id().is_none());
+        if letter.tells.as_deref() != Some(BEGUN) {
+            letter.tells = tells;
+        }
+        let called = message.object("params").and_then(|params| params.text("name"));
+        let marked = called.map(|tool| proxy.asked().marked(&tool)).unwrap_or_default();
+        // What is settled anew is not settled yet.
+        let negotiated = negotiated.as_deref().filter(|_| !is_initialize);
+        letter.headers.extend(headers::of_message(message, negotiated, &marked));
+    }
+    (!frame.messages.is_empty()).then_some(letter)
+}
+
+/// The request that a message calls off.
+fn called_off(message: &Message<'_>) -> Option<Id> {
+    let is_so = message.method.as_deref() == Some("notifications/cancelled");
+    is_so.then(|| id(message.object("params")?.given("requestId")?))?
 }
 
 #[cfg(test)]

@@ -5,25 +5,30 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::FusedFuture as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{Instant, timeout};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::asked::Number;
-use super::exchanges::{Exchanges, Letter};
+use super::exchanges::{BEGUN, Exchanges, Letter};
 use super::frames::{Frames, Sink};
+use super::hello::{Hello, settled};
 use super::message::{Frame, Message};
 use super::sse::Events;
 use super::{Exit, Proxy};
 use crate::McpError;
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream";
+pub(super) const EVENTS: &str = "text/event-stream";
 
 /// The longest answer that is held, in bytes.
 const MAX_BODY: usize = 256 << 20;
@@ -31,6 +36,10 @@ const MAX_BODY: usize = 256 << 20;
 const SMALL: usize = 1 << 20;
 /// How many answers may be longer than that at once: the others wait.
 const MAX_LARGE: usize = 4;
+/// How long an answer has such room at once, where others wait for it.
+const TERM: Duration = Duration::from_secs(4);
+/// How long nothing more may come of an answer of which that much is held.
+const STALLED: Duration = Duration::from_secs(60);
 /// How much of an answer that is no frame is told, in characters.
 const MAX_TOLD: usize = 300;
 /// How long a connection may take.
@@ -88,14 +97,20 @@ pub(super) struct Remote {
     client: Client,
     upstream: UpstreamUrl,
     said: Mutex<Said>,
+    /// Held by whoever begins a session in the place of one that has ended.
+    pub(super) renewing: tokio::sync::Mutex<()>,
+    /// How many have been begun so.
+    pub(super) sessions: watch::Sender<u64>,
     /// Room for answers that are not small.
     large: Semaphore,
 }
 
+/// What has been said of the connection.
 #[derive(Debug, Clone, Default)]
-struct Said {
-    session: Option<HeaderValue>,
-    version: Option<String>,
+pub(super) struct Said {
+    pub(super) session: Option<HeaderValue>,
+    pub(super) version: Option<String>,
+    pub(super) hello: Hello,
 }
 
 impl Proxy {
@@ -114,12 +129,17 @@ impl Proxy {
         let remote = Arc::new(Remote::new(upstream)?);
         let (proxy, client) = (Arc::new(self), Sink::new(output));
         let mut exchanges = Exchanges::new(Arc::clone(&proxy), Arc::clone(&remote), client.clone());
-        let stop = pin!(stop);
+        let mut stop = pin!(stop.fuse());
         let exit = tokio::select! {
             () = exchanges.run(Frames::new(input)) => Exit::Client,
-            () = stop => Exit::Stopped,
+            () = &mut stop => Exit::Stopped,
         };
-        let all_answered = exchanges.end(exit == Exit::Client).await;
+        let stopped = async {
+            if !stop.is_terminated() {
+                stop.await;
+            }
+        };
+        let all_answered = exchanges.end(stopped).await;
         client.close().await;
         // A server that is slow to answer is not waited for once more.
         remote.say_goodbye(if all_answered { GOODBYE } else { HASTY_GOODBYE }).await;
@@ -152,7 +172,12 @@ impl Proxy {
     }
 
     /// Answers a request with an error, unless it is answered or called off.
-    async fn fail<W: AsyncWrite + Unpin>(&self, number: Number, reason: &str, client: &Sink<W>) {
+    pub(super) async fn fail<W: AsyncWrite + Unpin>(
+        &self,
+        number: Number,
+        reason: &str,
+        client: &Sink<W>,
+    ) {
         let request = self.asked().forget(number);
         if let Some(request) = request {
             let error = super::client::error(&request.raw_id, reason);
@@ -177,7 +202,8 @@ impl Remote {
             McpError::Upstream { url, reason }
         })?;
         let (said, large) = (Mutex::default(), Semaphore::new(MAX_LARGE));
-        Ok(Self { client, upstream, said, large })
+        let (renewing, sessions) = (tokio::sync::Mutex::default(), watch::Sender::default());
+        Ok(Self { client, upstream, said, renewing, sessions, large })
     }
 
     /// The version that a handshake has settled.
@@ -185,19 +211,62 @@ impl Remote {
         self.said().version
     }
 
-    fn said(&self) -> Said {
+    pub(super) fn said(&self) -> Said {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn request(&self, method: Method) -> RequestBuilder {
-        let mut request = self
-            .client
-            .request(method, self.upstream.url.clone())
-            .headers(self.upstream.headers.clone());
-        if let Some(session) = self.said().session {
-            request = request.header(SESSION, session);
+    pub(super) fn note(&self, what: impl FnOnce(&mut Said)) {
+        what(&mut self.said.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn request(&self, method: Method, session: Option<&HeaderValue>) -> RequestBuilder {
+        let request = self.client.request(method, self.upstream.url.clone());
+        let request = request.headers(self.upstream.headers.clone());
+        match session {
+            Some(session) => request.header(SESSION, session),
+            None => request,
         }
-        request
+    }
+
+    /// Sends a frame.
+    pub(super) async fn post(
+        &self,
+        session: Option<&HeaderValue>,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> reqwest::Result<Response> {
+        let request = self.request(Method::POST, session).header(CONTENT_TYPE, JSON);
+        let request = request.header(ACCEPT, format!("{JSON}, {EVENTS}"));
+        request.headers(headers).body(body).send().await
+    }
+
+    /// States the version that is settled now.
+    pub(super) fn state_version(&self, headers: &mut HeaderMap) {
+        let version = self.version().and_then(|version| HeaderValue::from_str(&version).ok());
+        match version {
+            Some(version) => drop(headers.insert(VERSION, version)),
+            None => drop(headers.remove(VERSION)),
+        }
+    }
+
+    /// Sends a frame of the client's; once more where the session has ended and another can be begun.
+    async fn send(
+        &self,
+        body: Bytes,
+        mut headers: HeaderMap,
+        is_initialize: bool,
+    ) -> reqwest::Result<Response> {
+        let session = self.said().session.filter(|_| !is_initialize);
+        let again = session.as_ref().map(|_| body.clone());
+        let response = self.post(session.as_ref(), headers.clone(), body).await?;
+        let Some((session, body)) = session.zip(again) else { return Ok(response) };
+        if response.status() != StatusCode::NOT_FOUND || !self.renew(&session).await {
+            return Ok(response);
+        }
+        if !headers.contains_key("mcp-method") {
+            self.state_version(&mut headers);
+        }
+        self.post(self.said().session.as_ref(), headers, body).await
     }
 
     /// Sends a frame and passes on all that is answered.
@@ -207,21 +276,22 @@ impl Remote {
         letter: Letter,
         client: &Sink<W>,
     ) {
-        let Letter { body, headers, requests, is_initialize, room, .. } = letter;
-        let sent = self
-            .request(Method::POST)
-            .header(CONTENT_TYPE, JSON)
-            .header(ACCEPT, format!("{JSON}, {EVENTS}"))
-            .headers(headers)
-            .body(body)
-            .send()
-            .await;
+        let Letter { body, headers, requests, is_initialize, tells, room, .. } = letter;
+        let body = Bytes::from(body);
+        let initialize = is_initialize.then(|| body.clone());
+        if tells.as_deref() == Some(BEGUN) {
+            self.note(|said| said.hello.initialized = Some(body.clone()));
+        }
+        let sent = self.send(body, headers, is_initialize).await;
         drop(room);
         let failure = match sent {
             Ok(response) => {
-                if is_initialize && let Some(session) = response.headers().get(SESSION) {
-                    self.said.lock().unwrap_or_else(PoisonError::into_inner).session =
-                        Some(session.clone());
+                if let Some(initialize) = initialize.filter(|_| response.status().is_success()) {
+                    let session = response.headers().get(SESSION).cloned();
+                    self.note(|said| {
+                        said.hello.initialize = Some(initialize);
+                        (said.session, said.version) = (session, None);
+                    });
                 }
                 self.answered(proxy, response, &requests, is_initialize, client).await
             }
@@ -275,6 +345,10 @@ impl Remote {
             ));
         }
         let is_json = is(&response, JSON);
+        let kind = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .map(|kind| toolstub_core::text::clean_bytes(kind.as_bytes(), MAX_TOLD));
         let (body, _room) = match self.whole(response).await {
             Ok(whole) => whole,
             Err(reason) => return Some(format!("the MCP server's answer broke off: {reason}")),
@@ -289,7 +363,13 @@ impl Remote {
             None
         } else if status.is_success() {
             // That a message was taken is said without a word.
-            None
+            let text = toolstub_core::text::clean_bytes(&body, MAX_TOLD);
+            let what = if text.is_empty() { "nothing" } else { "what is no answer" };
+            let kind = kind.map(|kind| format!(" of the type {kind}")).unwrap_or_default();
+            let separator = if text.is_empty() { "" } else { ": " };
+            (!requests.is_empty()).then(|| {
+                format!("the MCP server answered {status} with {what}{kind}{separator}{text}")
+            })
         } else {
             let text = toolstub_core::text::clean_bytes(&body, MAX_TOLD);
             let what = if status == StatusCode::NOT_FOUND && self.said().session.is_some() {
@@ -302,12 +382,9 @@ impl Remote {
     }
 
     /// The whole of an answer, within bounds, and the room that it takes.
-    async fn whole(
-        &self,
-        mut response: Response,
-    ) -> Result<(Vec<u8>, Option<SemaphorePermit<'_>>), String> {
+    async fn whole(&self, mut response: Response) -> Result<(Vec<u8>, Option<Room<'_>>), String> {
         let (mut body, mut room) = (Vec::new(), None);
-        while let Some(chunk) = response.chunk().await.map_err(|error| told(&error))? {
+        while let Some(chunk) = chunk(&mut response, body.len(), &mut room).await? {
             if body.len() + chunk.len() > MAX_BODY {
                 return Err("it is too long".to_owned());
             }
@@ -317,12 +394,16 @@ impl Remote {
         Ok((body, room))
     }
 
-    /// Waits for room for an answer that is so long so far; gives up the room of one that is small.
-    async fn make_room<'a>(&'a self, length: usize, room: &mut Option<SemaphorePermit<'a>>) {
-        if length <= SMALL {
+    /// Waits for room for an answer that is so long so far; gives up the room of one that is small, and,
+    /// for others that wait, of one that has had it for its time.
+    async fn make_room<'a>(&'a self, length: usize, room: &mut Option<Room<'a>>) {
+        let is_over = room.as_ref().is_some_and(|room| room.since.elapsed() > TERM);
+        if length <= SMALL || is_over {
             *room = None;
-        } else if room.is_none() {
-            *room = self.large.acquire().await.ok();
+        }
+        if length > SMALL && room.is_none() {
+            let permit = self.large.acquire().await.ok();
+            *room = permit.map(|permit| Room { _permit: permit, since: Instant::now() });
         }
     }
 
@@ -339,7 +420,7 @@ impl Remote {
         let mut room = None;
         events.begin();
         loop {
-            match response.chunk().await {
+            match chunk(&mut response, events.held(), &mut room).await {
                 Ok(Some(chunk)) => {
                     let Ok(frames) = events.take(&chunk) else {
                         return Some("the MCP server's answer is too long".to_owned());
@@ -353,8 +434,8 @@ impl Remote {
                     self.make_room(events.held(), &mut room).await;
                 }
                 Ok(None) => return None,
-                Err(error) => {
-                    return Some(format!("the MCP server's answer broke off: {}", told(&error)));
+                Err(reason) => {
+                    return Some(format!("the MCP server's answer broke off: {reason}"));
                 }
             }
         }
@@ -362,18 +443,16 @@ impl Remote {
 
     /// Remembers the version that a handshake has settled.
     fn note_version(&self, frame: &[u8]) {
-        let text = std::str::from_utf8(frame).ok();
-        let message = text.and_then(Message::parse).filter(Message::is_response);
-        let version = message.and_then(|message| message.object("result")?.text("protocolVersion"));
-        if version.is_some() {
-            self.said.lock().unwrap_or_else(PoisonError::into_inner).version = version;
+        if let Some(version) = settled(frame) {
+            self.note(|said| said.version = Some(version));
         }
     }
 
     async fn resume(&self, last: Option<&str>) -> reqwest::Result<Response> {
-        let mut request = self.request(Method::GET).header(ACCEPT, EVENTS);
-        if let Some(version) = self.version() {
-            request = request.header("mcp-protocol-version", version);
+        let Said { session, version, .. } = self.said();
+        let mut request = self.request(Method::GET, session.as_ref()).header(ACCEPT, EVENTS);
+        if let Some(version) = version {
+            request = request.header(VERSION, version);
         }
         if let Some(last) = last {
             request = request.header(LAST_EVENT, last);
@@ -385,7 +464,9 @@ impl Remote {
     pub(super) async fn listen<W: AsyncWrite + Unpin>(&self, proxy: &Proxy, client: &Sink<W>) {
         let mut events = Events::default();
         let mut tries = 0;
+        let mut sessions = self.sessions.subscribe();
         while tries < MAX_RETRIES {
+            sessions.mark_unchanged();
             let last = events.last_id.clone();
             match self.resume(last.as_deref()).await {
                 Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
@@ -393,6 +474,18 @@ impl Remote {
                     self.pass_on(proxy, response, &mut events, &[], false, client).await;
                     let has_said = events.count > frames || events.last_id != last;
                     tries = if has_said || begun.elapsed() > LASTING { 0 } else { tries + 1 };
+                }
+                // Its session has ended, or it offers nothing of the kind: that is known once there is
+                // another session.
+                Ok(response)
+                    if response.status() == StatusCode::NOT_FOUND
+                        && self.said().session.is_some() =>
+                {
+                    if sessions.changed().await.is_err() {
+                        return;
+                    }
+                    (events, tries) = (Events::default(), tries + 1);
+                    continue;
                 }
                 // It offers nothing of the kind.
                 Ok(response) if response.status().is_client_error() => return,
@@ -404,10 +497,36 @@ impl Remote {
 
     /// Ends the session, if there is one. A server may refuse.
     async fn say_goodbye(&self, limit: Duration) {
-        if self.said().session.is_some() {
-            let _ = timeout(limit, self.request(Method::DELETE).send()).await;
+        if let Some(session) = self.said().session {
+            let _ = timeout(limit, self.request(Method::DELETE, Some(&session)).send()).await;
         }
     }
+}
+
+/// Room for an answer that is not small.
+struct Room<'a> {
+    _permit: SemaphorePermit<'a>,
+    since: Instant,
+}
+
+/// The next piece of an answer of which so much is held. One that stalls keeps its room from others for
+/// a while only, and is given up in the end.
+async fn chunk(
+    response: &mut Response,
+    held: usize,
+    room: &mut Option<Room<'_>>,
+) -> Result<Option<Bytes>, String> {
+    let mut next = pin!(response.chunk());
+    if held > SMALL {
+        let (until, stalled) = (Instant::now() + STALLED, "nothing more came for a minute");
+        if let Ok(chunk) = timeout(TERM, &mut next).await {
+            return chunk.map_err(|error| told(&error));
+        }
+        *room = None;
+        let chunk = timeout_at(until, next).await.map_err(|_| stalled.to_owned())?;
+        return chunk.map_err(|error| told(&error));
+    }
+    next.await.map_err(|error| told(&error))
 }
 
 /// Where a server may send on to: nowhere but to itself, as what is sent holds secrets. As it is sent:
@@ -446,7 +565,7 @@ fn shown(url: &str) -> String {
 }
 
 /// Whether an answer is of a media type.
-fn is(response: &Response, media_type: &str) -> bool {
+pub(super) fn is(response: &Response, media_type: &str) -> bool {
     let given = response.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok());
     let given = given.unwrap_or_default().split(';').next().unwrap_or_default();
     given.trim().eq_ignore_ascii_case(media_type)

@@ -1,13 +1,13 @@
-//! A frame that is too long to be held: who is to be told so.
+//! A frame that is too long to be held, or cannot be read: what it asks and what it answers.
 
 use serde_json::value::RawValue;
 
 /// The longest id that is told, in bytes, as it is written; and the longest name of a field.
 const MAX_HELD: usize = 4096;
-/// How many requests of one frame are told.
+/// How many requests of one frame are told, and how many answers.
 const MAX_REQUESTS: usize = 1000;
 
-/// Finds the ids of the requests in a frame, or in a batch of them, that goes by in pieces.
+/// Finds the ids of the requests and of the answers in a frame, or in a batch of them, that goes by in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Overlong {
     /// How deep messages stand: 1, in a batch 2.
@@ -23,6 +23,7 @@ pub(super) struct Overlong {
     id: Option<String>,
     has_method: bool,
     ids: Vec<String>,
+    answers: Vec<String>,
 }
 
 impl Overlong {
@@ -44,6 +45,11 @@ impl Overlong {
     /// The requests' ids, as they are written, once all has gone by.
     pub(super) fn ids(self) -> Vec<String> {
         self.ids
+    }
+
+    /// The answers' ids, as they are written, once all has gone by.
+    pub(super) fn answers(self) -> Vec<String> {
+        self.answers
     }
 
     /// How much of a piece stands in the string that is open, its end not included.
@@ -86,9 +92,9 @@ impl Overlong {
             b'}' | b']' => {
                 if self.depth == self.messages && byte == b'}' {
                     self.end_field();
-                    let id = self.id.take().filter(|_| self.has_method);
-                    if self.ids.len() < MAX_REQUESTS {
-                        self.ids.extend(id);
+                    let ids = if self.has_method { &mut self.ids } else { &mut self.answers };
+                    if ids.len() < MAX_REQUESTS {
+                        ids.extend(self.id.take());
                     }
                 }
                 self.depth = self.depth.saturating_sub(1);
@@ -150,6 +156,14 @@ mod tests {
             r#"[{"id":1,"method":"x"},{"id":2,"result":{}},{"method":"y"},{"method":"z","id":-3.5e1}]"#,
             &["1", "-3.5e1"],
         );
+    }
+
+    #[test]
+    fn answers_are_found_whatever_they_say() {
+        let frame = b"[{\"id\":1,\"result\":\"\xff\"},{\"id\":2,\"method\":\"x\"},{\"error\":{},\"id\":\"3\"}]\n";
+        let mut overlong = Overlong::default();
+        overlong.take(frame);
+        assert_eq!(overlong.answers(), ["1", "\"3\""]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use toolstub_session::splice::{Object, Patches, items, span};
 use super::asked::{Kind, Number, Request};
 use super::client::response;
 use super::message::{Frame, Message};
+use super::overlong::Overlong;
 use super::{Asked, Inject, Proxy, Structured, headers};
 
 /// The code of an error that says that there is no such method.
@@ -61,6 +62,13 @@ impl Proxy {
             }
         }
         Some(rewrites)
+    }
+
+    /// Takes note of what is answered in a frame that cannot be read.
+    pub(super) fn upstream_said(&self, frame: Overlong) {
+        for raw_id in frame.answers() {
+            self.asked().answered(&raw_id, &[]);
+        }
     }
 
     /// The frame with the changes made; `None` if it stays as it is after all. Whatever is in it, the

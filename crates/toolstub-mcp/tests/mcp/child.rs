@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream,
+};
 use tokio::task::JoinHandle;
 use toolstub_mcp::{Exit, McpError, Proxy, ProxyOptions, UpstreamCommand};
 use toolstub_session::Config;
@@ -308,4 +310,127 @@ async fn program_that_ends_while_its_result_is_stored_has_said_it() {
     assert_eq!(text.lines().count(), 1);
     let taken = begun.elapsed().as_secs();
     assert!((25..32).contains(&taken), "{taken}");
+}
+
+#[tokio::test]
+async fn program_that_is_about_to_answer_is_waited_for() {
+    let script = r#"read line; sleep 4; echo '{"id":7,"result":{}}'; cat"#;
+    let (mut said, heard, running) = run(script);
+    said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    drop(said);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    assert_eq!(all(heard).await, "{\"id\":7,\"result\":{}}\n");
+}
+
+/// What the client hears of a call without an answer when it has closed its side.
+async fn told_when_the_client_goes(script: &str) -> String {
+    let (mut said, heard, running) = run(script);
+    said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    drop(said);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+    let text = all(heard).await;
+    assert!(text.contains(r#""id":7,"error":{"code":-32000,"#), "{text}");
+    assert_eq!(text.lines().count(), 1);
+    text
+}
+
+#[tokio::test]
+async fn program_that_ends_with_the_client_without_an_answer_leaves_an_error() {
+    let text = told_when_the_client_goes("cat >/dev/null; exit 6").await;
+    assert!(text.contains("code 6"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn program_that_never_answers_leaves_an_error_when_the_client_goes() {
+    let begun = tokio::time::Instant::now();
+    let text = told_when_the_client_goes("sleep 1000 & wait").await;
+    assert!(text.contains("before the MCP server answered"), "{text}");
+    let taken = begun.elapsed().as_secs();
+    assert!((60..80).contains(&taken), "{taken}");
+}
+
+#[tokio::test]
+async fn what_is_open_gets_an_error_when_the_proxy_is_told_to_stop() {
+    for is_gone in [false, true] {
+        let (mut said, input) = tokio::io::duplex(1 << 10);
+        let (output, heard) = tokio::io::duplex(1 << 10);
+        let (config, options) = (Config::default(), ProxyOptions::default());
+        let proxy = Proxy::new(store(), session_id("p"), config, options);
+        let arguments = vec!["-c".into(), "sleep 100 & wait".into()];
+        let command = UpstreamCommand { program: "sh".into(), arguments };
+        said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+        let said = (!is_gone).then_some(said);
+        let stop = tokio::time::sleep(Duration::from_millis(500));
+        let exit = proxy.run_command(&command, input, output, stop).await.unwrap();
+        assert_eq!(exit, if is_gone { Exit::Client } else { Exit::Stopped });
+        let text = all(heard).await;
+        assert!(text.contains(r#""id":7,"error":{"code":-32000,"#), "{text}");
+        assert!(text.contains("told to stop") && text.lines().count() == 1, "{text}");
+        drop(said);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_results_of_a_program_that_has_ended_arrive() {
+    const COUNT: usize = 300;
+    let (mut said, input) = tokio::io::duplex(1 << 20);
+    let (output, heard) = tokio::io::duplex(16 << 20);
+    let (config, options) = (Config::default(), ProxyOptions::default());
+    let proxy = Proxy::new(silent_store(), session_id("p"), config, options);
+    // More than may be on its way into the store at once.
+    let script = r#"i=0; while [ $i -lt 300 ]; do read line; i=$((i + 1)); done
+        while [ $i -gt 0 ]; do
+            printf '{"id":7,"result":{"content":[{"type":"text","text":"%030000d"}]}}\n' $i
+            i=$((i - 1))
+        done"#;
+    let arguments = vec!["-c".into(), script.into()];
+    let command = UpstreamCommand { program: "sh".into(), arguments };
+    for _ in 0..COUNT {
+        said.write_all(format!("{}\n", call("x")).as_bytes()).await.unwrap();
+    }
+    let exit = proxy.run_command(&command, input, output, pending()).await.unwrap();
+    assert_eq!(exit, Exit::Upstream(0));
+    let text = all(heard).await;
+    assert_eq!(text.lines().count(), COUNT);
+    assert!(text.lines().all(|line| line.len() > 30_000));
+}
+
+#[tokio::test]
+async fn program_that_does_not_read_any_more_leaves_errors() {
+    let (mut said, heard, running) = run("exec <&-; echo '{}'; sleep 100 & wait");
+    let mut heard = BufReader::new(heard);
+    let mut line = String::new();
+    heard.read_line(&mut line).await.unwrap();
+    for id in 0..3 {
+        let call = call("x").replace(r#""id":7"#, &format!(r#""id":{id}"#));
+        said.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+    }
+    for id in 0..3 {
+        line.clear();
+        heard.read_line(&mut line).await.unwrap();
+        let error = format!(r#""id":{id},"error":{{"code":-32000,"#);
+        assert!(line.contains(&error) && line.contains("does not read"), "{line}");
+    }
+    drop(said);
+    line.clear();
+    assert_eq!(heard.read_line(&mut line).await.unwrap(), 0);
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+}
+
+#[tokio::test]
+async fn answer_that_cannot_be_read_is_an_answer() {
+    let script = r#"read a; read b; read c; printf '{"id":7,"result":"\377"}\n{"id":8,"\\ud83d":1,"result":{}}\n'; exit 3"#;
+    let (mut said, mut heard, running) = run(script);
+    for id in 7..10 {
+        let call = call("x").replace(r#""id":7"#, &format!(r#""id":{id}"#));
+        said.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+    }
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Upstream(3));
+    let mut text = Vec::new();
+    heard.read_to_end(&mut text).await.unwrap();
+    let expected = b"{\"id\":7,\"result\":\"\xff\"}\n{\"id\":8,\"\\ud83d\":1,\"result\":{}}\n";
+    let (answers, errors) = text.split_at(expected.len());
+    assert_eq!(answers, expected);
+    let errors = std::str::from_utf8(errors).unwrap();
+    assert!(errors.contains(r#""id":9,"error""#) && errors.lines().count() == 1, "{errors}");
 }

@@ -732,6 +732,41 @@ async fn fault_of_ours_takes_no_result_away() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn store_that_is_to_say_whose_a_ref_is_holds_no_frame_up() {
+    let mut wire = Wire::new(&silent_store(), Config::default(), ProxyOptions::default());
+    let tools = format!(r#"{{"tools":[{{"name":"{}"}}]}}"#, OURS[0]);
+    wire.exchange(LIST, &tools).await;
+    let begun = tokio::time::Instant::now();
+    let reference = json!({"ref": "toolstub://session/x/tool-results/tr_x"});
+    for id in 0..50 {
+        let call = retrieval("read", &reference).replace(r#""id":7"#, &format!(r#""id":{id}"#));
+        wire.client.say(&call).await;
+    }
+    let theirs = call("read_file");
+    assert_eq!(wire.ask(&theirs).await, theirs);
+    assert!(begun.elapsed().as_secs() < 1, "{:?}", begun.elapsed());
+    for _ in 0..50 {
+        assert_eq!(wire.client.hear_json().await["error"]["code"], -32000);
+    }
+    assert!(begun.elapsed().as_secs() < 65, "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn call_that_is_the_servers_after_all_arrives_though_the_client_goes() {
+    let mut wire = wire(ProxyOptions::default());
+    let tools = format!(r#"{{"tools":[{{"name":"{}"}}]}}"#, OURS[0]);
+    wire.exchange(LIST, &tools).await;
+    let reference = json!({"ref": "toolstub://session/x/tool-results/tr_x"});
+    let shared = retrieval("read", &reference);
+    wire.client.say(&format!("[{shared},{}]", call("x"))).await;
+    wire.client.hang_up().await;
+    let mut heard = [wire.server.hear().await, wire.server.hear().await];
+    heard.sort();
+    assert_eq!(heard, [format!("[{}]", call("x")), shared]);
+    assert_eq!(wire.server.hear().await, "");
+}
+
+#[tokio::test(start_paused = true)]
 async fn silent_store_holds_no_frame_up() {
     let mut wire = Wire::new(&silent_store(), Config::default(), ProxyOptions::default());
     let begun = tokio::time::Instant::now();

@@ -44,6 +44,9 @@ type Script = Arc<dyn Fn(&Request) -> String + Send + Sync>;
 /// What a server says to what it never answers.
 const NEVER: &str = "";
 
+/// A header of what is answered after half a minute.
+const LATE: &str = "x-late: 30\r\n";
+
 /// A server that answers by a script and remembers what it was asked.
 struct Server {
     url: String,
@@ -97,6 +100,9 @@ async fn answer(stream: TcpStream, script: Script, seen: Arc<Mutex<Vec<Request>>
         seen.lock().unwrap().push(request);
         if response == NEVER {
             std::future::pending::<()>().await;
+        }
+        if response.contains(LATE) {
+            tokio::time::sleep(Duration::from_secs(30)).await;
         }
         stream.write_all(response.as_bytes()).await.unwrap();
         if response.contains("connection: close") {
@@ -234,6 +240,78 @@ async fn server_with_a_handshake_keeps_its_session() {
 }
 
 #[tokio::test]
+async fn session_that_has_ended_is_begun_again() {
+    let session = Arc::new(AtomicUsize::new(1));
+    let now = Arc::clone(&session);
+    let server = Server::new(move |request| {
+        let session = format!("S{}", now.load(Ordering::Relaxed));
+        if request.method != "POST" {
+            return respond("405 Method Not Allowed", "", "");
+        }
+        if request.header("mcp-session-id").is_some_and(|given| given != session) {
+            let unknown = r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"none"},"id":null}"#;
+            return respond("404 Not Found", "content-type: application/json\r\n", unknown);
+        }
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        match body["method"].as_str().unwrap() {
+            "initialize" => {
+                let version = if session == "S1" { "2025-11-25" } else { "2025-06-18" };
+                let capable =
+                    format!(r#"{{"protocolVersion":"{version}","capabilities":{{"tools":{{}}}}}}"#);
+                let answer = result(request, &capable);
+                let headers = format!("mcp-session-id: {session}\r\n");
+                if session == "S3" {
+                    return events(&format!("data: {answer}\n\n")).replacen(
+                        "\r\n",
+                        &format!("\r\n{headers}"),
+                        1,
+                    );
+                }
+                json_body(&headers, &answer)
+            }
+            "notifications/initialized" => accepted(),
+            _ => json_body("", &result(request, "{}")),
+        }
+    })
+    .await;
+    let mut client = Client::new(&server);
+    client.ask(INITIALIZE).await;
+    client.say(INITIALIZED).await;
+    let answer = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+    assert_eq!(client.ask(&call("x")).await, answer);
+    for restarted in [2, 3] {
+        session.store(restarted, Ordering::Relaxed);
+        assert_eq!(client.ask(&call("x")).await, answer);
+        let seen = server.seen();
+        let posts: Vec<_> = seen.iter().filter(|request| request.method == "POST").collect();
+        let last: Vec<_> = posts[posts.len() - 3..]
+            .iter()
+            .map(|request| {
+                (
+                    request.says(),
+                    request.header("mcp-session-id"),
+                    request.header("mcp-protocol-version"),
+                )
+            })
+            .collect();
+        let session = format!("S{restarted}");
+        let (session, version) = (Some(session.as_str()), Some("2025-06-18"));
+        assert_eq!(
+            last,
+            [
+                ("POST initialize".to_owned(), None, None),
+                ("POST notifications/initialized".to_owned(), session, version),
+                ("POST tools/call".to_owned(), session, version),
+            ]
+        );
+    }
+    // The client may begin again itself.
+    session.store(4, Ordering::Relaxed);
+    assert!(client.ask(INITIALIZE).await.contains("2025-06-18"));
+    assert_eq!(client.ask(&call("x")).await, answer);
+}
+
+#[tokio::test]
 async fn server_without_a_handshake_sees_headers() {
     let server = Server::new(|request| json_body("", &result(request, &long_result()))).await;
     let mut client = Client::new(&server);
@@ -302,6 +380,8 @@ async fn stub_is_read_back_whatever_the_server_has() {
     assert!(client.ask(&ours).await.contains("[next_offset: "));
     let foreign = read.replace("{}", r#"{"uri":"viking://user/u/sessions/x/tool-results/tr_x"}"#);
     assert!(client.ask(&foreign).await.contains("theirs"));
+    let shared = read.replace("{}", r#"{"ref":"toolstub://session/x/tool-results/tr_x"}"#);
+    assert!(client.ask(&shared).await.contains("theirs"));
     assert!(client.ask(&call("openviking_tool_result_list")).await.contains("theirs"));
 }
 
@@ -366,6 +446,9 @@ async fn failures_are_answers() {
             ),
             3 => accepted(),
             4 => events("data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"),
+            5 => respond("200 OK", "content-type: text/html\r\n", "<p>Log in</p>\n"),
+            6 => json_body("", &format!("\u{feff}{}", result(request, "{}"))),
+            7 => respond("200 OK", "", &result(request, "{}")),
             _ => String::new() + "connection: close",
         }
     })
@@ -383,11 +466,22 @@ async fn failures_are_answers() {
     let refused = ask(1, false).await;
     assert!(refused["message"].as_str().unwrap().contains("401 Unauthorized: who are you?"));
     assert_eq!(ask(2, false).await, json!({"code": -32602, "message": "no"}));
-    for (id, more) in [(3, false), (4, true)] {
-        assert_eq!(ask(id, more).await["message"], "the MCP server did not answer");
+    for (id, more, why) in [
+        (3, false, "the MCP server answered 202 Accepted with nothing"),
+        (4, true, "the MCP server did not answer"),
+        (5, false, "answered 200 OK with what is no answer of the type text/html: <p>Log in</p>"),
+        (
+            6,
+            false,
+            "answered 200 OK with what is no answer of the type application/json; charset=utf-8: ",
+        ),
+        (7, false, "answered 200 OK with what is no answer: {\"jsonrpc\""),
+    ] {
+        let told = ask(id, more).await["message"].as_str().unwrap().to_owned();
+        assert!(told.contains(why), "{told}");
     }
     assert!(
-        ask(5, false).await["message"].as_str().unwrap().contains("cannot reach the MCP server")
+        ask(8, false).await["message"].as_str().unwrap().contains("cannot reach the MCP server")
     );
 }
 
@@ -485,6 +579,19 @@ async fn result_passes_where_the_client_goes_before_it_is_stored() {
     assert_eq!(text, format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}}\n", long_result()));
 }
 
+#[tokio::test(start_paused = true)]
+async fn answer_that_is_late_is_waited_for() {
+    let server = Server::new(|request| json_body(LATE, &result(request, "{}"))).await;
+    let mut client = Client::new(&server);
+    client.say(&call("x")).await;
+    let Client { said, mut heard, running } = client;
+    drop(said);
+    let mut line = String::new();
+    heard.read_line(&mut line).await.unwrap();
+    assert_eq!(line, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n");
+    assert_eq!(running.await.unwrap().unwrap(), Exit::Client);
+}
+
 #[tokio::test]
 async fn many_long_answers_all_arrive() {
     let server = Server::new(|request| {
@@ -509,6 +616,56 @@ async fn many_long_answers_all_arrive() {
         ids.insert(answer["id"].as_u64());
     }
     assert_eq!(ids.len(), 12);
+}
+
+/// A server whose answers to `stall` stop in the middle.
+async fn stalling() -> Server {
+    Server::new(|request| {
+        if request.body.contains("cancelled") {
+            return accepted();
+        }
+        let answer = json_body("", &result(request, &format!("\"{}\"", "x".repeat(2 << 20))));
+        if !request.body.contains(r#""stall""#) {
+            return answer;
+        }
+        let (headers, body) = answer.split_once("content-length: ").unwrap();
+        let (_, body) = body.split_once('\r').unwrap();
+        format!("{headers}content-length: 9000000\r{body}")
+    })
+    .await
+}
+
+#[tokio::test]
+async fn answers_that_stall_take_no_room_from_others() {
+    for is_called_off in [false, true] {
+        let server = stalling().await;
+        let mut client = Client::new(&server);
+        for id in 0..4 {
+            client.say(&call("stall").replace(r#""id":7"#, &format!(r#""id":{id}"#))).await;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if is_called_off {
+            for id in 0..4 {
+                let method = "notifications/cancelled";
+                client
+                    .say(&format!(r#"{{"method":"{method}","params":{{"requestId":{id}}}}}"#))
+                    .await;
+            }
+        }
+        let limit = if is_called_off { 3 } else { 10 };
+        let whole = call("whole");
+        let heard = client.ask(&whole);
+        let heard = tokio::time::timeout(Duration::from_secs(limit), heard).await.unwrap();
+        assert!(heard.starts_with(r#"{"jsonrpc":"2.0","id":7,"result":"xx"#));
+        client.running.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_that_stalls_for_long_is_given_up() {
+    let mut client = Client::new(&stalling().await);
+    let heard = client.ask(&call("stall")).await;
+    assert!(heard.contains("broke off: nothing more came for a minute"), "{heard}");
 }
 
 #[tokio::test]
@@ -580,19 +737,19 @@ async fn server_is_not_asked_without_a_pause() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn server_that_is_silent_leaves_an_error_when_the_client_goes() {
     let server = Server::new(|_| NEVER.to_owned()).await;
     let mut client = Client::new(&server);
     client.say(&call("x")).await;
     client.say(&call("y").replace(r#""id":7"#, r#""id":"y""#)).await;
     drop(client.said);
-    let begun = std::time::Instant::now();
+    let begun = tokio::time::Instant::now();
     let mut text = String::new();
     client.heard.read_to_string(&mut text).await.unwrap();
     assert_eq!(client.running.await.unwrap().unwrap(), Exit::Client);
     let taken = begun.elapsed();
-    assert!((Duration::from_secs(2)..Duration::from_secs(6)).contains(&taken), "{taken:?}");
+    assert!((Duration::from_secs(60)..Duration::from_secs(66)).contains(&taken), "{taken:?}");
     let ids: Vec<_> = text
         .lines()
         .map(|line| {
