@@ -1,6 +1,6 @@
 //! A frame's messages, as far as a proxy has to understand them.
 
-use toolstub_session::splice::{Object, items, text};
+use toolstub_session::splice::{Object, blocks, text};
 
 /// The key under which a request's version stands where there is no handshake.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -107,7 +107,7 @@ pub(super) fn id(raw: &str) -> Option<Id> {
     }
 }
 
-/// The messages of a frame: one, or a batch of them; none of what is neither.
+/// The messages of a frame: one, or a batch of them; none of what is neither, or of a batch of too many.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
     pub(super) messages: Vec<Message<'a>>,
@@ -119,7 +119,7 @@ impl<'a> Frame<'a> {
         let text = text.trim_matches([' ', '\t', '\r', '\n']);
         let is_batch = text.starts_with('[');
         let messages = if is_batch {
-            items(text)?.into_iter().map(Message::parse).collect::<Option<_>>()?
+            blocks(text)?.into_iter().map(Message::parse).collect::<Option<_>>()?
         } else {
             vec![Message::parse(text)?]
         };

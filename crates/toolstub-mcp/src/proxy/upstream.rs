@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use futures::stream::{self, StreamExt as _};
 use tokio::time::Instant;
-use toolstub_session::splice::{Object, Patches, items, span};
+use toolstub_session::splice::{Object, Patches, blocks, span};
 
 use super::asked::{Kind, Number, Request};
 use super::client::response;
@@ -177,7 +177,7 @@ impl Proxy {
         asked: &mut Asked,
     ) -> Option<Rewrite> {
         let list = result.get("tools")?;
-        let tools = items(list)?;
+        let tools = blocks(list)?;
         let parsed: Vec<_> = tools.iter().map(|tool| Object::parse(tool)).collect();
         let named = |tool: &Option<Object<'_>>| self.tools.find(&tool.as_ref()?.text("name")?);
         for tool in parsed.iter().flatten() {
