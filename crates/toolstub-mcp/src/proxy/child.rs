@@ -111,7 +111,11 @@ impl Proxy {
                 let may_answer = || !heard.is_finished() && proxy.is_owed() && Instant::now() < until;
                 let leave = async {
                     program.arrive(&mut arrives, (&upstream, &client), may_answer).await;
-                    program.end(&client, may_answer).await
+                    let status = program.end_by_itself(&client, may_answer).await;
+                    if status.is_none() {
+                        program.end_now().await;
+                    }
+                    status.flatten()
                 };
                 let status = tokio::select! {
                     status = leave => status,
@@ -127,7 +131,7 @@ impl Proxy {
             heard = &mut heard => {
                 arrives.abort();
                 upstream.close().await;
-                let status = program.end(&client, || false).await;
+                let status = program.end(&client).await;
                 match heard {
                     // It is the client that does not listen any more.
                     Ok(Err(_)) => Exit::Client,
@@ -288,17 +292,21 @@ impl Program {
         upstream.close().await;
     }
 
-    /// Ends the program: by itself if it does so in time, or it is told to, or made to. While the
-    /// client has not read what the program said, the program may be waiting for that; and it may be
-    /// about to answer.
-    async fn end<W>(
+    /// Lets the program end by itself, if it does so in time. While the client has not read what the
+    /// program said, the program may be waiting for that; and it may be about to answer.
+    async fn end_by_itself<W>(
         &mut self,
         client: &Sink<W>,
         may_answer: impl Fn() -> bool,
-    ) -> Option<ExitStatus> {
+    ) -> Option<Option<ExitStatus>> {
         let is_held_up = || client.is_writing() || may_answer();
-        match within(PATIENCE, is_held_up, self.child.wait()).await {
-            Some(status) => status.ok(),
+        Some(within(PATIENCE, is_held_up, self.child.wait()).await?.ok())
+    }
+
+    /// Ends the program: by itself if it does so in time, or it is told to, or made to.
+    async fn end<W>(&mut self, client: &Sink<W>) -> Option<ExitStatus> {
+        match self.end_by_itself(client, || false).await {
+            Some(status) => status,
             None => self.end_now().await,
         }
     }
